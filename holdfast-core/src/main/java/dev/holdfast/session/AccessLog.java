@@ -162,23 +162,14 @@ final class AccessLog {
             String principal,
             MessageFactory messages,
             LongSupplier clock,
-            RequestSink sink,
+            InboundMessage request,
+            boolean again,
             CallWatch other) {
-        InboundMessage request = sink.request();
         boolean tool = request.method().equals(TOOLS_CALL);
         String what =
                 "method=" + quoted(request.method()) + (tool ? " tool=" + quoted(messages.name(request.bytes())) : "");
         String who = quoted(principal);
-        return new Followed(
-                shortId,
-                what,
-                who,
-                sink.call().again(),
-                messages,
-                clock,
-                clock.getAsLong(),
-                new AtomicInteger(),
-                other);
+        return new Followed(shortId, what, who, again, messages, clock, clock.getAsLong(), new AtomicInteger(), other);
     }
 
     /** Writes the line of a request when that is over. */

@@ -80,7 +80,7 @@ final class BackendSlot {
     private final SessionCore core;
     private final Outbound outbound;
     private final Readers readers;
-    private final CallEnding calls;
+    private final Calls calls;
     private final ServerIdentity identity;
 
     private State state = State.NEW;
@@ -101,7 +101,7 @@ final class BackendSlot {
     /** Those who have got the latest, and wait for something of it. */
     private Set<BackendUser> awaiting = Set.of();
 
-    BackendSlot(SessionCore core, Outbound outbound, Readers readers, CallEnding calls, ServerIdentity identity) {
+    BackendSlot(SessionCore core, Outbound outbound, Readers readers, Calls calls, ServerIdentity identity) {
         this.core = core;
         this.outbound = outbound;
         this.readers = readers;
@@ -209,7 +209,7 @@ final class BackendSlot {
             if (state == State.OPENING) {
                 state = State.NEW;
                 gone(latest, step);
-                calls.backendLost(UNINITIALIZED, step);
+                calls.answers().backendLost(UNINITIALIZED, step);
                 takeAll(step).forEach(entry -> entry.user.turnAway(UNINITIALIZED, step));
             }
         });
@@ -469,7 +469,7 @@ final class BackendSlot {
         state = State.EMPTY;
         gone(restored, step);
         tell(outcome, step);
-        calls.backendLost(cause, step);
+        calls.answers().backendLost(cause, step);
         if (unasked && outcome == RestoreOutcome.PUT_OFF && !waiting.isEmpty()) {
             restore(step);
         } else {
@@ -505,7 +505,7 @@ final class BackendSlot {
             if (present(which) && state != State.CLOSED) {
                 lose(which, cause, untouched, step);
             } else {
-                calls.untouched(untouched, request -> request.stranded(which))
+                calls.untouched(untouched, request -> request.stranded(which), step)
                         .forEach(user -> step.then(() -> use(user)));
             }
         });
@@ -514,8 +514,8 @@ final class BackendSlot {
     private void lose(int which, String cause, List<InboundMessage> untouched, Step step) {
         gone(which, step);
         Optional<BackendConnection> dead = disconnect();
-        List<CallDispatch> again = calls.untouched(untouched, request -> request.incarnation() == which);
-        calls.backendLost(cause, step);
+        List<BackendUser> again = calls.untouched(untouched, request -> request.incarnation() == which, step);
+        calls.answers().backendLost(cause, step);
         addAll(again, step).forEach(user -> user.turnAway(cause, step));
         step.then(() -> core.host().telemetry().backendLost(core.id(), cause));
         dead.ifPresent(last -> step.then(() -> close(last)));
@@ -564,7 +564,7 @@ final class BackendSlot {
             connection = null;
             // what it has set there must not keep it in memory
             sink = null;
-            calls.backendLost("another session needed the backend", step);
+            calls.answers().backendLost("another session needed the backend", step);
             step.then(() -> core.host().telemetry().backendReleased(core.id()));
             step.then(() -> close(unused));
             return true;

@@ -2,6 +2,7 @@ package dev.holdfast.session;
 
 import dev.holdfast.Call;
 import dev.holdfast.Refusal;
+import dev.holdfast.log.Step;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.RequestId;
 import java.util.LinkedHashMap;
@@ -16,11 +17,10 @@ import java.util.Optional;
 public final class CallOnItsWay {
     private final SessionCore core;
     private final List<InboundMessage> requests;
-    /** Changed inside steps, and read outside of them too. */
     private volatile List<Long> behind = List.of();
 
     private long number = Cancellation.ANY;
-    /** How its requests were cancelled; changed inside steps. */
+    /** How its requests were cancelled. */
     private final Map<RequestId, Cancellation> cancelled = new LinkedHashMap<>(0);
 
     CallOnItsWay(SessionCore core, List<InboundMessage> requests) {
@@ -43,12 +43,10 @@ public final class CallOnItsWay {
         if (!alive) {
             return Optional.of(new Call.Closed(core.ended()));
         }
-        return core.host().handingOver()
-                ? Optional.of(new Call.Refused(Refusal.DRAINING))
-                : core.step(step -> setOut());
+        return core.host().handingOver() ? Optional.of(new Call.Refused(Refusal.DRAINING)) : core.step(this::setOut);
     }
 
-    private Optional<Call.Outcome> setOut() {
+    private Optional<Call.Outcome> setOut(Step step) {
         Optional<RequestId> duplicate = core.duplicate(requests);
         if (duplicate.isPresent()) {
             return duplicate.map(Call.Duplicate::new);
@@ -56,7 +54,7 @@ public final class CallOnItsWay {
         Optional<Refusal> noRoom = core.noRoomFor(requests.size());
         if (noRoom.isEmpty()) {
             behind = core.requests().heard(requests);
-            core.requests().setOut(this);
+            core.requests().setOut(this, step);
             core.host().running(core.principal(), requests.size());
         }
         return noRoom.map(Call.Refused::new);
@@ -64,14 +62,14 @@ public final class CallOnItsWay {
 
     /** What becomes of it is known. */
     public void end() {
-        core.run(step -> arrive());
+        core.run(this::arrive);
         core.lifecycle().callEnded(core.now());
         core.host().forwarded(-1);
     }
 
-    /** Its requests run here from now on, or nowhere, or elsewhere; inside a step. */
-    void arrive() {
-        core.host().running(core.principal(), -core.requests().arrive(this));
+    /** Its requests run here from now on, or nowhere, or elsewhere. */
+    void arrive(Step step) {
+        core.host().running(core.principal(), -core.requests().arrive(this, step));
     }
 
     /** All its requests. */
@@ -91,7 +89,7 @@ public final class CallOnItsWay {
         return core.look(() -> List.copyOf(cancelled.values()));
     }
 
-    /** Whether a cancellation means a request of its own that is not cancelled; inside a step. */
+    /** Whether a cancellation means a request of its own that is not cancelled. */
     boolean isMeant(Cancellation cancellation) {
         RequestId id = cancellation.request();
         boolean known = cancellation.call() == Cancellation.ANY
@@ -107,7 +105,7 @@ public final class CallOnItsWay {
         core.run(step -> number = as);
     }
 
-    /** The number under which it was sent last, {@link Cancellation#ANY} if it was not; inside a step. */
+    /** The number under which it was sent last, {@link Cancellation#ANY} if it was not. */
     long number() {
         return number;
     }
@@ -117,8 +115,8 @@ public final class CallOnItsWay {
         return behind;
     }
 
-    /** The client cancels one of its requests; inside a step. */
-    void cancel(Cancellation cancellation) {
+    /** The client cancels one of its requests. */
+    void cancel(Cancellation cancellation, Step step) {
         cancelled.put(cancellation.request(), cancellation);
     }
 }

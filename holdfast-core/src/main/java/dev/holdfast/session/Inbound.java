@@ -29,49 +29,49 @@ final class Inbound {
 
     private final SessionCore core;
     private final BackendSlot backend;
-    private final CallEnding calls;
+    private final Answers answers;
     private final Outbound outbound;
     private final ServerIdentity identity;
 
-    Inbound(SessionCore core, BackendSlot backend, CallEnding calls, Outbound outbound, ServerIdentity identity) {
+    Inbound(SessionCore core, BackendSlot backend, Answers answers, Outbound outbound, ServerIdentity identity) {
         this.core = core;
         this.backend = backend;
-        this.calls = calls;
+        this.answers = answers;
         this.outbound = outbound;
         this.identity = identity;
     }
 
     /** Opens the backend; its answer goes the way of every answer. */
-    void initialize(RequestSink sink) {
-        backend.open(sink.request())
+    void initialize(CallRequest request) {
+        backend.open(request.message())
                 .ifPresentOrElse(
-                        opening -> opening.whenComplete((outcome, failure) -> opened(sink, outcome, failure)),
-                        () -> calls.failNow(sink, "the session is initialized already"));
+                        opening -> opening.whenComplete((outcome, failure) -> opened(request, outcome, failure)),
+                        () -> answers.failNow(request, "the session is initialized already"));
     }
 
-    private void opened(RequestSink sink, Backend.@Nullable Outcome outcome, @Nullable Throwable failure) {
+    private void opened(CallRequest request, Backend.@Nullable Outcome outcome, @Nullable Throwable failure) {
         if (outcome instanceof Backend.Opened opened) {
             core.negotiated(opened.revision());
-            core.run(step -> core.journal().accepted(sink.request(), step));
+            core.run(step -> core.journal().accepted(request.message(), step));
             if (!core.lifecycle().state().closed()) {
                 core.host().telemetry().introduced(core::told);
             }
-            identity.first(sink.request(), opened);
+            identity.first(request.message(), opened);
             core.host().makeRoom();
-            outbound.send(sink, opened.response());
+            outbound.send(request, opened.response());
             backend.connected(opened.connection());
         } else if (outcome instanceof Backend.Refused refused) {
-            notOpened(sink, refused.response());
+            notOpened(request, refused.response());
         } else if (outcome instanceof Backend.Unreachable unreachable) {
             count(Refusal.BACKEND_OPENING, unreachable.cause());
-            notOpened(sink, unreachable.response());
+            notOpened(request, unreachable.response());
         } else if (outcome instanceof Backend.Busy busy) {
             count(Refusal.BACKENDS, busy.cause());
-            notOpened(sink, busy.response());
+            notOpened(request, busy.response());
         } else {
             logger.error("session {}: could not be initialized", core.shortId(), failure);
             backend.notOpened();
-            calls.failNow(sink, "internal error");
+            answers.failNow(request, "internal error");
         }
     }
 
@@ -82,9 +82,9 @@ final class Inbound {
         }
     }
 
-    private void notOpened(RequestSink sink, OutboundMessage response) {
+    private void notOpened(CallRequest request, OutboundMessage response) {
         backend.notOpened();
-        outbound.send(sink, response);
+        outbound.send(request, response);
     }
 
     /** What to tell whoever has something for a session that is closed. */
@@ -194,7 +194,7 @@ final class Inbound {
     /** Hands an answer to the backend that asked; false if nobody asked, or it was answered already. */
     boolean answer(InboundMessage response) {
         Optional<Consumer<InboundMessage>> asker = core.step(step -> {
-            Optional<OpenRequests.Question> question = core.requests().answered(response.requiredId());
+            Optional<OpenRequests.Question> question = core.requests().answered(response.requiredId(), step);
             question.ifPresent(asked -> {
                 asked.node().answered = true;
                 core.streams().retention().settle(List.of(asked.node()), step);

@@ -27,7 +27,7 @@ final class LastWords {
     /** What ends calls whose answers the store has lost. */
     List<OutboundMessage> lost(Collection<RequestId> unanswered) {
         return unanswered.stream()
-                .map(request -> core.host().messages().error(request, CallEnding.INTERNAL_ERROR, LOST))
+                .map(request -> core.host().messages().error(request, Answers.INTERNAL_ERROR, LOST))
                 .toList();
     }
 
@@ -36,7 +36,7 @@ final class LastWords {
         return core.leavesToStore(why)
                 ? List.of()
                 : unanswered.stream()
-                        .map(request -> core.host().messages().error(request, CallEnding.INTERNAL_ERROR, cause(why)))
+                        .map(request -> core.host().messages().error(request, Answers.INTERNAL_ERROR, cause(why)))
                         .toList();
     }
 }

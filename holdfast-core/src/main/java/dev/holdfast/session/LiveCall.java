@@ -1,52 +1,23 @@
 package dev.holdfast.session;
 
 import dev.holdfast.Call;
-import dev.holdfast.CallWatch;
 import dev.holdfast.EndReason;
 import dev.holdfast.StreamReader;
 import dev.holdfast.log.LiveReader;
 import dev.holdfast.log.LiveStream;
 import dev.holdfast.log.Step;
 import dev.holdfast.spi.InboundMessage;
-import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RecordChange;
 import dev.holdfast.spi.StreamId;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;
-import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.Function;
 
-/** A call, and the sinks of its requests. What changes here changes inside a step. */
+/** A call, and its requests. */
 public final class LiveCall implements Call {
-    /** What a session does for its calls; called outside of a step, but where it says so. */
-    public interface Host {
-        /** Hands the requests to the backend, by one task on an executor. */
-        void dispatch(LiveCall call, Executor caller);
-
-        /** Appends to the stream of a call what an incarnation of the backend sends for a request that is in its hands. */
-        CompletionStage<Void> send(HandedSink way, OutboundMessage message);
-
-        /** An incarnation of the backend has accepted a request that has changed the session's journal; inside a step. */
-        void accepted(InboundMessage request, int incarnation, Step step);
-
-        /** Sends the client of a stream away for a while. */
-        void disconnect(LiveStream stream, Duration retry);
-
-        /** Finds out who follows a request from now on. */
-        CallWatch follow(RequestSink sink);
-
-        /** Makes a decision, then does what it causes. */
-        <T> T step(Function<Step, T> decision);
-
-        /** The session id that the client holds. */
-        String id();
-    }
-
     /** Nothing is to be run when the call is over: not yet, or not any more. */
     private enum Nothing implements Runnable {
         YET,
@@ -61,11 +32,11 @@ public final class LiveCall implements Call {
 
     private static final String INITIALIZE = "initialize";
 
-    private final Host host;
+    private final SessionOwner owner;
     private final StreamId id;
     private final LiveStream stream;
     private final Optional<LiveReader> reader;
-    private final List<RequestSink> sinks;
+    private final List<CallRequest> requests;
     private final long startedAt;
     private List<Long> behind = List.of();
     private boolean over;
@@ -74,31 +45,36 @@ public final class LiveCall implements Call {
     private boolean again;
 
     private LiveCall(
-            Host host,
+            SessionOwner owner,
             StreamId id,
             LiveStream stream,
             Optional<LiveReader> reader,
-            List<InboundMessage> requests,
+            List<InboundMessage> messages,
             long startedAt) {
-        this.host = host;
+        this.owner = owner;
         this.id = id;
         this.stream = stream;
         this.reader = reader;
         this.startedAt = startedAt;
-        this.sinks = new ArrayList<>(requests.size());
-        for (InboundMessage request : requests) {
-            sinks.add(new RequestSink(this, request));
+        this.requests = new ArrayList<>(messages.size());
+        for (InboundMessage message : messages) {
+            requests.add(new CallRequest(this, message));
         }
     }
 
     /** A call whose stream is its own, and read from its start. */
-    static LiveCall reading(LiveReader reader, Host host, List<InboundMessage> requests, long startedAt) {
-        return new LiveCall(host, reader.stream().id(), reader.stream(), Optional.of(reader), requests, startedAt);
+    static LiveCall reading(LiveReader reader, SessionOwner owner, List<InboundMessage> messages, long startedAt) {
+        return new LiveCall(owner, reader.stream().id(), reader.stream(), Optional.of(reader), messages, startedAt);
     }
 
     /** A call that nobody reads from its start: its answers go to the listening stream, or its client has yet to come back. */
-    static LiveCall unread(StreamId id, LiveStream stream, Host host, List<InboundMessage> requests, long startedAt) {
-        return new LiveCall(host, id, stream, Optional.empty(), requests, startedAt);
+    static LiveCall unread(
+            StreamId id, LiveStream stream, SessionOwner owner, List<InboundMessage> messages, long startedAt) {
+        return new LiveCall(owner, id, stream, Optional.empty(), messages, startedAt);
+    }
+
+    SessionOwner owner() {
+        return owner;
     }
 
     /** The name of the call in the log: that of its stream, where it has one of its own. */
@@ -111,10 +87,6 @@ public final class LiveCall implements Call {
         return id.number() < LEAST_NUMBER_ELSEWHERE ? Cancellation.ANY : id.number();
     }
 
-    Host host() {
-        return host;
-    }
-
     LiveStream stream() {
         return stream;
     }
@@ -124,14 +96,17 @@ public final class LiveCall implements Call {
         return stream.id();
     }
 
-    /** It began behind these cancellations, where it came in. */
-    void comesBehind(List<Long> cancellations) {
-        behind = cancellations;
+    Optional<LiveReader> liveReader() {
+        return reader;
     }
 
-    /** The cancellations that had come before it. */
-    List<Long> behind() {
-        return behind;
+    @Override
+    public Optional<StreamReader> reader() {
+        return reader.map(StreamReader.class::cast);
+    }
+
+    public List<CallRequest> requests() {
+        return requests;
     }
 
     long startedAt() {
@@ -140,58 +115,21 @@ public final class LiveCall implements Call {
 
     /** Whether this is the client's {@code initialize}, which opens the backend. */
     boolean initializes() {
-        return initializes(sinks.get(0).request());
+        return initializes(requests.get(0).message());
     }
 
     static boolean initializes(InboundMessage request) {
         return request.method().equals(INITIALIZE);
     }
 
-    public List<RequestSink> sinks() {
-        return sinks;
+    /** It began behind these cancellations, where it came in. */
+    void comesBehind(List<Long> cancellations, Step step) {
+        behind = cancellations;
     }
 
-    /** Whether every request has its answer in the outbox at least, or was cancelled. */
-    boolean answered() {
-        for (RequestSink sink : sinks) {
-            if (sink.open()) {
-                return false;
-            }
-        }
-        return true;
-    }
-
-    /** Whether a request waits for its answer, and none has one, be it only in the outbox. */
-    boolean unanswered() {
-        boolean waits = false;
-        for (RequestSink sink : sinks) {
-            if (!sink.open() && !sink.cancelled()) {
-                return false;
-            }
-            waits |= sink.open();
-        }
-        return waits;
-    }
-
-    /** What its record says with the answer that stands in the outbox now: which requests still run, or that none does. */
-    RecordChange recorded() {
-        if (answered()) {
-            return new RecordChange.CallEnded(id);
-        }
-        // more than one request are never run again: nothing is kept beside
-        return new RecordChange.CallStarted(
-                id,
-                sinks.stream().filter(RequestSink::open).map(RequestSink::id).toList());
-    }
-
-    /** Whether every request has its answer committed, or was cancelled. */
-    boolean done() {
-        for (RequestSink sink : sinks) {
-            if (!sink.over()) {
-                return false;
-            }
-        }
-        return true;
+    /** The cancellations that had come before it. */
+    List<Long> behind() {
+        return behind;
     }
 
     /** It may be run again, should this process end before it. */
@@ -207,9 +145,9 @@ public final class LiveCall implements Call {
     }
 
     /** It is run again, and was at this point of its progress: what does not go beyond is not told again. */
-    void continues(OptionalDouble progress) {
+    void continues(OptionalDouble progress, Step step) {
         again = true;
-        sinks.forEach(sink -> sink.continues(progress));
+        requests.forEach(request -> request.continues(progress, step));
     }
 
     /** Whether it is run again, after the end of whoever ran it before. */
@@ -217,23 +155,85 @@ public final class LiveCall implements Call {
         return again;
     }
 
+    @Override
+    public void dispatch(Executor caller) {
+        owner.dispatch(this, caller);
+    }
+
+    /** Gives the requests that still wait into the hands of an incarnation of the backend; returns them. */
+    List<CallRequest.Held> hand(int incarnation, Step step) {
+        if (requests.size() == 1) {
+            CallRequest only = requests.get(0);
+            return only.waits() ? List.of(only.hand(incarnation, step)) : List.of();
+        }
+        List<CallRequest.Held> held = new ArrayList<>(requests.size());
+        for (CallRequest request : requests) {
+            if (request.waits()) {
+                held.add(request.hand(incarnation, step));
+            }
+        }
+        return held;
+    }
+
+    /** Whether every request has its answer in the outbox at least, or was cancelled. */
+    boolean answered() {
+        for (CallRequest request : requests) {
+            if (request.open()) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** Whether a request waits for its answer, and none has one, be it only in the outbox. */
+    boolean unanswered() {
+        boolean waits = false;
+        for (CallRequest request : requests) {
+            if (!request.open() && !request.cancelled()) {
+                return false;
+            }
+            waits |= request.open();
+        }
+        return waits;
+    }
+
+    /** Whether every request has its answer committed, or was cancelled. */
+    boolean done() {
+        for (CallRequest request : requests) {
+            if (!request.over()) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** What its record says with the answer that stands in the outbox now: which requests still run, or that none does. */
+    RecordChange recorded() {
+        if (answered()) {
+            return new RecordChange.CallEnded(id);
+        }
+        // more than one request are never run again: nothing is kept beside
+        return new RecordChange.CallStarted(
+                id,
+                requests.stream().filter(CallRequest::open).map(CallRequest::id).toList());
+    }
+
     /** Why a call that is done has ended. */
     EndReason reason() {
-        for (RequestSink sink : sinks) {
-            if (!sink.cancelled()) {
+        for (CallRequest request : requests) {
+            if (!request.cancelled()) {
                 return EndReason.COMPLETED;
             }
         }
         return EndReason.CANCELLED;
     }
 
-    /** Whether it is marked as ended. */
     boolean ended() {
         return over;
     }
 
     /** Marks the call as ended; true the first time. */
-    boolean end() {
+    boolean end(Step step) {
         boolean first = !over;
         over = true;
         if (first) {
@@ -242,40 +242,10 @@ public final class LiveCall implements Call {
         return first;
     }
 
-    /** Gives the requests that still wait into the hands of an incarnation of the backend; returns them. */
-    List<RequestSink.Handed> hand(int incarnation) {
-        if (sinks.size() == 1) {
-            RequestSink only = sinks.get(0);
-            return only.waits() ? List.of(only.hand(incarnation)) : List.of();
-        }
-        List<RequestSink.Handed> handed = new ArrayList<>(sinks.size());
-        for (RequestSink sink : sinks) {
-            if (sink.waits()) {
-                handed.add(sink.hand(incarnation));
-            }
-        }
-        return handed;
-    }
-
-    @Override
-    public Optional<StreamReader> reader() {
-        return reader.map(StreamReader.class::cast);
-    }
-
     @Override
     public void whenOver(Runnable task) {
         if (!afterwards.compareAndSet(Nothing.YET, task)) {
             task.run();
         }
-    }
-
-    Optional<LiveReader> liveReader() {
-        return reader;
-    }
-
-    @Override
-    public void dispatch(Executor caller) {
-        sinks.forEach(RequestSink::follow);
-        host.dispatch(this, caller);
     }
 }

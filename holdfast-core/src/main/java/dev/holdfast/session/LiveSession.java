@@ -9,7 +9,6 @@ import dev.holdfast.Resume;
 import dev.holdfast.Session;
 import dev.holdfast.SessionDescription;
 import dev.holdfast.SessionState;
-import dev.holdfast.log.LiveStream;
 import dev.holdfast.log.Pending;
 import dev.holdfast.log.SessionLog;
 import dev.holdfast.log.Step;
@@ -24,20 +23,19 @@ import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
-import java.util.function.Function;
 
 /** A session in memory: what the edge and the engine do to it. It puts the parts together; what they share is the core. */
-public final class LiveSession implements Session, LiveCall.Host {
+public final class LiveSession implements Session {
     private static final CompletionStage<Boolean> TAKEN = CompletableFuture.completedFuture(true);
     private static final CompletionStage<Boolean> DROPPED = CompletableFuture.completedFuture(false);
 
     private final SessionCore core;
     private final Outbound outbound;
-    private final CallEnding calls;
+    private final Answers answers;
     private final ServerIdentity identity;
     private final Readers readers;
     private final BackendSlot backend;
-    private final CallStart starts;
+    private final Calls calls;
     private final Inbound inbound;
     private final SessionEnd end;
     private final SessionSweep sweep;
@@ -45,20 +43,20 @@ public final class LiveSession implements Session, LiveCall.Host {
     public LiveSession(SessionHost host, String principal, SessionSeed seed) {
         this.core = new SessionCore(new Owner(), host, principal, seed);
         OwnMessages own = new OwnMessages(core);
-        this.calls = new CallEnding(core, own);
+        this.answers = new Answers(core, own);
         this.identity = new ServerIdentity(core, own);
-        this.outbound = new Outbound(core, own, calls, this::answerFor);
+        this.outbound = new Outbound(core, own, answers, this::answerFor);
         this.readers = new Readers(core);
+        this.calls = new Calls(core, answers, readers);
         this.backend = new BackendSlot(core, outbound, readers, calls, identity);
-        this.starts = new CallStart(core, readers, calls, backend, this);
-        this.inbound = new Inbound(core, backend, calls, outbound, identity);
-        this.end = new SessionEnd(core, calls, outbound, backend, readers);
+        this.inbound = new Inbound(core, backend, answers, outbound, identity);
+        this.end = new SessionEnd(core, answers, outbound, backend, readers);
         this.sweep = new SessionSweep(
-                core, calls, starts, end, record -> shared().follow(record), new Revival(core, backend, readers));
+                core, calls, end, record -> shared().follow(record), new Revival(core, backend, readers));
     }
 
     /** Hands what is decided below to the part that acts on it. */
-    private final class Owner implements SessionCore.Owner {
+    private final class Owner implements SessionOwner {
         @Override
         public void committed(Pending pending, Step step) {
             outbound.committed(pending, step);
@@ -98,9 +96,48 @@ public final class LiveSession implements Session, LiveCall.Host {
         public void closed(Lifecycle.Move move) {
             end.closed(move);
         }
+
+        @Override
+        public String id() {
+            return core.id();
+        }
+
+        @Override
+        public void dispatch(LiveCall call, Executor caller) {
+            if (call.initializes()) {
+                calls.follow(call);
+                caller.execute(() -> inbound.initialize(call.requests().get(0)));
+            } else {
+                calls.dispatch(call, caller).ifPresent(backend::use);
+            }
+        }
+
+        @Override
+        public CompletionStage<Void> send(CallRequest.Held held, OutboundMessage message) {
+            return outbound.send(held, message);
+        }
+
+        @Override
+        public void disconnect(CallRequest.Held held, Duration retry) {
+            readers.disconnect(held, retry);
+        }
+
+        @Override
+        public void accepted(InboundMessage request, int incarnation, Step step) {
+            new CatchUp(core, backend).after(incarnation, request, step);
+        }
+
+        @Override
+        public CallWatch watch(InboundMessage request, boolean again) {
+            CallWatch watch = core.host().telemetry().started(LiveSession.this, request);
+            return AccessLog.tellsCalls()
+                    ? new GuardedWatch(AccessLog.follow(
+                            core.shortId(), core.principal(), core.host().messages(), core::now, request, again, watch))
+                    : watch;
+        }
     }
 
-    private void answerFor(int incarnation, InboundMessage response) {
+    private void answerFor(InboundMessage response, int incarnation) {
         inbound.answer(incarnation, response);
     }
 
@@ -115,7 +152,7 @@ public final class LiveSession implements Session, LiveCall.Host {
     }
 
     private RestoredState kept() {
-        return new RestoredState(core, calls, this);
+        return new RestoredState(core, answers);
     }
 
     /** What it is kept under. */
@@ -178,7 +215,7 @@ public final class LiveSession implements Session, LiveCall.Host {
 
     @Override
     public CompletionStage<Call.Outcome> call(List<InboundMessage> requests) {
-        return starts.call(requests);
+        return calls.call(requests);
     }
 
     @Override
@@ -193,12 +230,12 @@ public final class LiveSession implements Session, LiveCall.Host {
      * @param behind the cancellations that had come before it, where it came in
      */
     public CompletionStage<Call.Outcome> call(List<InboundMessage> requests, long number, List<Long> behind) {
-        return starts.call(requests, number, behind);
+        return calls.call(requests, number, behind);
     }
 
     /** Lets a call begin here that was on its way; those of its requests that are cancelled do not run. */
     public CompletionStage<Call.Outcome> call(CallOnItsWay call) {
-        return starts.call(call);
+        return calls.call(call);
     }
 
     /**
@@ -206,7 +243,7 @@ public final class LiveSession implements Session, LiveCall.Host {
      * if it has ended already, or has an answer on its way into the log: then its client reads that.
      */
     public boolean callOff(LiveCall call) {
-        return starts.callOff(call);
+        return calls.callOff(call);
     }
 
     /** Puts what a notification says of the client into the journal; the backend, which is on another node, has yet to hear of it. */
@@ -232,7 +269,7 @@ public final class LiveSession implements Session, LiveCall.Host {
      */
     public OptionalLong cancel(Cancellation cancellation) {
         visit();
-        return starts.cancel(cancellation);
+        return calls.cancel(cancellation);
     }
 
     @Override
@@ -248,44 +285,6 @@ public final class LiveSession implements Session, LiveCall.Host {
     @Override
     public CompletionStage<Void> terminate() {
         return end.terminate();
-    }
-
-    @Override
-    public void dispatch(LiveCall call, Executor caller) {
-        if (call.initializes()) {
-            caller.execute(() -> inbound.initialize(call.sinks().get(0)));
-        } else {
-            starts.dispatch(call, caller);
-        }
-    }
-
-    @Override
-    public CompletionStage<Void> send(HandedSink way, OutboundMessage message) {
-        return outbound.send(way, message);
-    }
-
-    @Override
-    public void accepted(InboundMessage request, int incarnation, Step step) {
-        new CatchUp(core, backend).after(incarnation, request, step);
-    }
-
-    @Override
-    public void disconnect(LiveStream stream, Duration retry) {
-        readers.disconnect(stream, retry);
-    }
-
-    @Override
-    public CallWatch follow(RequestSink sink) {
-        CallWatch watch = core.host().telemetry().started(this, sink.request());
-        return AccessLog.tellsCalls()
-                ? new GuardedWatch(AccessLog.follow(
-                        core.shortId(), core.principal(), core.host().messages(), core::now, sink, watch))
-                : watch;
-    }
-
-    @Override
-    public <T> T step(Function<Step, T> decision) {
-        return core.step(decision);
     }
 
     /** Sends a notification that no backend has sent; nothing is sent where the session is leaving. */

@@ -3,6 +3,7 @@ package dev.holdfast.session;
 import dev.holdfast.CallWatch;
 import dev.holdfast.log.KeptEvent;
 import dev.holdfast.log.LiveStream;
+import dev.holdfast.log.Step;
 import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.RequestId;
@@ -19,7 +20,7 @@ import java.util.function.Predicate;
 
 /**
  * The questions that are open between client and backend, in both directions: the client's requests in flight, here or on their way
- * to another node, and the backend's requests to the client. Used inside a step.
+ * to another node, and the backend's requests to the client.
  */
 final class OpenRequests {
     /** So many pings may wait for their answers: a client that is away, or answers none, is not to find more. */
@@ -29,7 +30,7 @@ final class OpenRequests {
     private static final int MOST_HEARD = 64;
 
     /** In the order in which they began; a client may use one id for several. */
-    private final Set<RequestSink> inFlight = new LinkedHashSet<>(0);
+    private final Set<CallRequest> inFlight = new LinkedHashSet<>(0);
 
     private Set<CallOnItsWay> onTheirWay = Collections.emptySet();
     private Map<Long, Heard> heard = Collections.emptyMap();
@@ -67,7 +68,7 @@ final class OpenRequests {
     /** The first id that is in flight already. */
     Optional<RequestId> inFlight(List<InboundMessage> requests) {
         Set<RequestId> present = new HashSet<>();
-        inFlight.forEach(sink -> present.add(sink.id()));
+        inFlight.forEach(request -> present.add(request.id()));
         onTheirWay.forEach(call -> call.requests().forEach(request -> present.add(request.requiredId())));
         return requests.stream()
                 .map(InboundMessage::requiredId)
@@ -76,13 +77,13 @@ final class OpenRequests {
     }
 
     /** A call sets out. */
-    void setOut(CallOnItsWay call) {
+    void setOut(CallOnItsWay call, Step step) {
         onTheirWay = onTheirWay.isEmpty() ? new LinkedHashSet<>() : onTheirWay;
         onTheirWay.add(call);
     }
 
     /** A call is not on its way any more; returns how many of its requests were until now. */
-    int arrive(CallOnItsWay call) {
+    int arrive(CallOnItsWay call, Step step) {
         int arrived = onTheirWay.remove(call) ? call.requests().size() : 0;
         onTheirWay = onTheirWay.isEmpty() ? Collections.emptySet() : onTheirWay;
         return arrived;
@@ -97,9 +98,9 @@ final class OpenRequests {
         return running;
     }
 
-    void start(LiveCall call) {
-        inFlight.addAll(call.sinks());
-        begun += call.initializes() ? 0 : call.sinks().size();
+    void start(LiveCall call, Step step) {
+        inFlight.addAll(call.requests());
+        begun += call.initializes() ? 0 : call.requests().size();
     }
 
     /** How many requests of the client have begun, {@code initialize} apart. */
@@ -107,29 +108,29 @@ final class OpenRequests {
         return begun;
     }
 
-    void end(RequestSink sink) {
-        inFlight.remove(sink);
+    void end(CallRequest request, Step step) {
+        inFlight.remove(request);
     }
 
     /** The request in flight that a cancellation means, if it is not answered. */
-    Optional<RequestSink> meant(Cancellation cancellation) {
+    Optional<CallRequest> meant(Cancellation cancellation) {
         return inFlight.stream()
-                .filter(sink -> sink.open() && sink.id().equals(cancellation.request()))
-                .filter(sink -> cancellation.call() == Cancellation.ANY
-                        ? !sink.call().behind().contains(cancellation.number())
-                        : sink.call().id().number() == cancellation.call())
+                .filter(request -> request.open() && request.id().equals(cancellation.request()))
+                .filter(request -> cancellation.call() == Cancellation.ANY
+                        ? !request.call().behind().contains(cancellation.number())
+                        : request.call().id().number() == cancellation.call())
                 .reduce((older, newer) -> newer);
     }
 
     /** Cancels the request on its way that a cancellation means; returns its call, if there is one. */
-    Optional<CallOnItsWay> cancelOnItsWay(Cancellation cancellation) {
+    Optional<CallOnItsWay> cancelOnItsWay(Cancellation cancellation, Step step) {
         Optional<CallOnItsWay> call = isFollowed(cancellation)
                 ? Optional.empty()
                 : onTheirWay.stream()
                         .filter(onItsWay -> onItsWay.isMeant(cancellation))
                         .reduce((older, newer) -> newer);
-        call.ifPresent(found -> found.cancel(cancellation));
-        hear(cancellation, call.isPresent());
+        call.ifPresent(found -> found.cancel(cancellation, step));
+        hear(cancellation, call.isPresent(), step);
         return call;
     }
 
@@ -140,7 +141,7 @@ final class OpenRequests {
     }
 
     /** A cancellation has come, and may come again. */
-    void hear(Cancellation cancellation, boolean followed) {
+    void hear(Cancellation cancellation, boolean followed, Step step) {
         if (cancellation.number() == Cancellation.ONCE || cancellation.call() != Cancellation.ANY) {
             return;
         }
@@ -165,15 +166,15 @@ final class OpenRequests {
     }
 
     /** The requests of calls that run for too long and have no answer yet; of two calls the older one is late first. */
-    List<RequestSink> overdue(Predicate<LiveCall> late) {
-        List<RequestSink> found = List.of();
-        for (RequestSink sink : inFlight) {
-            if (!late.test(sink.call())) {
+    List<CallRequest> overdue(Predicate<LiveCall> late) {
+        List<CallRequest> found = List.of();
+        for (CallRequest request : inFlight) {
+            if (!late.test(request.call())) {
                 break;
             }
-            if (sink.open() && !sink.stopped()) {
+            if (request.open() && !request.stopped()) {
                 found = found.isEmpty() ? new ArrayList<>() : found;
-                found.add(sink);
+                found.add(request);
             }
         }
         return found;
@@ -182,40 +183,40 @@ final class OpenRequests {
     /** Who follows the requests whose answers go to a stream. */
     List<CallWatch> watching(LiveStream stream) {
         List<CallWatch> found = List.of();
-        for (RequestSink sink : inFlight) {
-            if (sink.call().stream() == stream && sink.watch() != CallWatch.NONE) {
+        for (CallRequest request : inFlight) {
+            if (request.call().stream() == stream && request.watch() != CallWatch.NONE) {
                 found = found.isEmpty() ? new ArrayList<>(1) : found;
-                found.add(sink.watch());
+                found.add(request.watch());
             }
         }
         return found;
     }
 
-    List<RequestSink> all() {
+    List<CallRequest> all() {
         return List.copyOf(inFlight);
     }
 
     /** Remembers a question. Returns the ping that is given up for it, if there are too many. */
-    Optional<Question> ask(RequestId id, Question question) {
+    Optional<Question> ask(RequestId id, Question question, Step step) {
         if (asked.isEmpty()) {
             asked = new LinkedHashMap<>();
         }
-        Optional<Question> tooOld = question.ping() && pings == MOST_PINGS ? takeOldestPing() : Optional.empty();
-        answered(id);
+        Optional<Question> tooOld = question.ping() && pings == MOST_PINGS ? takeOldestPing(step) : Optional.empty();
+        answered(id, step);
         asked.put(id, question);
         pings += question.ping() ? 1 : 0;
         return tooOld;
     }
 
-    private Optional<Question> takeOldestPing() {
+    private Optional<Question> takeOldestPing(Step step) {
         return asked.entrySet().stream()
                 .filter(entry -> entry.getValue().ping())
                 .findFirst()
-                .flatMap(oldest -> answered(oldest.getKey()));
+                .flatMap(oldest -> answered(oldest.getKey(), step));
     }
 
     /** Takes the question that this answers, once. */
-    Optional<Question> answered(RequestId id) {
+    Optional<Question> answered(RequestId id, Step step) {
         Optional<Question> question = Optional.ofNullable(asked.remove(id));
         pings -= question.filter(Question::ping).isPresent() ? 1 : 0;
         return question;
@@ -230,7 +231,7 @@ final class OpenRequests {
     }
 
     /** Takes all questions: nobody waits for their answers any more. */
-    List<Question> withdraw() {
+    List<Question> withdraw(Step step) {
         List<Question> open = List.copyOf(asked.values());
         asked = Collections.emptyMap();
         pings = 0;

@@ -20,31 +20,29 @@ import java.util.OptionalDouble;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.BooleanSupplier;
+import java.util.function.ObjIntConsumer;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** What a session's backend sends: from its hands into the log, and what a commit, or the lack of one, then changes. */
 final class Outbound {
-    private static final int INTERNAL_ERROR = -32603;
     private static final int NO_INCARNATION = 0;
     private static final String GIVEN_UP = "the client has not answered, and too much waits for it";
 
-    /** Takes the answer to a question of the backend's, from whoever gives it. */
-    interface Asker {
-        /** Answers this incarnation of the backend, if it is still there. */
-        void answer(int incarnation, InboundMessage response);
-    }
-
     private final SessionCore core;
     private final OwnMessages own;
-    private final CallEnding calls;
+    private final Answers answers;
     private final LogRecovery recovery;
-    private final Asker asker;
+    private final ObjIntConsumer<InboundMessage> asker;
 
-    Outbound(SessionCore core, OwnMessages own, CallEnding calls, Asker asker) {
+    /**
+     * @param asker takes the answer to a question for the incarnation of the backend that has asked
+     */
+    Outbound(SessionCore core, OwnMessages own, Answers answers, ObjIntConsumer<InboundMessage> asker) {
         this.core = core;
         this.own = own;
-        this.calls = calls;
+        this.answers = answers;
         this.recovery = new LogRecovery(core);
         this.asker = asker;
     }
@@ -55,45 +53,45 @@ final class Outbound {
      * @param present whether it is the present one; asked inside the step
      */
     CompletionStage<Void> send(int incarnation, OutboundMessage message, BooleanSupplier present) {
-        return send(core.streams().listening(), message, null, incarnation, present);
+        return send(core.streams().listening(), message, null, incarnation, step -> present.getAsBoolean());
     }
 
     /** Appends the answer to a request that is in nobody's hands. */
-    CompletionStage<Void> send(RequestSink sink, OutboundMessage message) {
-        return send(sink.call().stream(), message, sink, NO_INCARNATION, () -> sink.takes(message));
+    CompletionStage<Void> send(CallRequest request, OutboundMessage message) {
+        return send(request.call().stream(), message, request, NO_INCARNATION, step -> request.takes(message));
     }
 
     /** Appends to the stream of a call what an incarnation of the backend sends for a request that is in its hands. */
-    CompletionStage<Void> send(HandedSink way, OutboundMessage message) {
-        RequestSink sink = way.sink();
+    CompletionStage<Void> send(CallRequest.Held held, OutboundMessage message) {
+        CallRequest request = held.request();
         boolean progress = message.kind() == EventKind.PROGRESS;
         OptionalDouble here = progress ? core.host().messages().progress(message.bytes()) : OptionalDouble.empty();
-        BooleanSupplier taken = () -> {
-            if (sink.isHeldBy(way) && sink.takes(message)) {
-                return !progress || sink.tellsProgress(here);
+        Predicate<Step> taken = step -> {
+            if (request.isHeldBy(held) && request.takes(message)) {
+                return !progress || request.tellsProgress(here, step);
             }
             if (progress) {
                 core.host().telemetry().unsolicited();
             }
             return false;
         };
-        return send(sink.call().stream(), message, sink, way.incarnation(), taken);
+        return send(request.call().stream(), message, request, held.incarnation(), taken);
     }
 
     /** Appends to the listening stream a notification that no backend has sent, unless the session is leaving. */
     CompletionStage<Void> tell(OutboundMessage notification) {
-        BooleanSupplier stays = () -> !core.lifecycle().state().closed();
+        Predicate<Step> stays = step -> !core.lifecycle().state().closed();
         return send(core.streams().listening(), notification, null, NO_INCARNATION, stays);
     }
 
     private CompletionStage<Void> send(
             LiveStream stream,
             OutboundMessage message,
-            @Nullable RequestSink sink,
+            @Nullable CallRequest request,
             int incarnation,
-            BooleanSupplier taken) {
+            Predicate<Step> taken) {
         Supplier<CompletionStage<Void>> stage = core.step(step -> {
-            if (core.outbox().closed() || !taken.getAsBoolean()) {
+            if (core.outbox().closed() || !taken.test(step)) {
                 return () -> SessionLog.DONE;
             }
             if (core.streams().overdue()) {
@@ -102,16 +100,16 @@ final class Outbound {
                 }
                 return Outbound::unavailable;
             }
-            boolean answers = sink != null && EventKind.answers(message.kind());
+            boolean answering = request != null && EventKind.answers(message.kind());
             if (!core.outbox().open()) {
-                if (sink != null && answers) {
-                    calls.loseAnswer(sink, step);
+                if (request != null && answering) {
+                    answers.loseAnswer(request, step);
                 }
                 return Outbound::unavailable;
             }
-            Pending pending = sink != null && answers
-                    ? calls.answer(sink, message, step)
-                    : add(stream, message, Optional.ofNullable(sink).map(RequestSink::call), incarnation, step);
+            Pending pending = request != null && answering
+                    ? answers.answer(request, message, step)
+                    : add(stream, message, Optional.ofNullable(request).map(CallRequest::call), incarnation, step);
             return () -> core.log().stageOf(pending);
         });
         return stage.get();
@@ -127,7 +125,7 @@ final class Outbound {
         RequestId id = message.id();
         if (id != null && EventKind.asks(message.kind())) {
             core.requests()
-                    .ask(id, new OpenRequests.Question(event, incarnation, call))
+                    .ask(id, new OpenRequests.Question(event, incarnation, call), step)
                     .ifPresent(oldest -> {
                         core.givenUp().addLast(oldest);
                         core.streams().retention().settle(List.of(oldest.node()), step);
@@ -141,13 +139,13 @@ final class Outbound {
     /** The backend gives up what it asked, and has told the client itself. */
     void withdrawn(RequestId question) {
         core.run(step -> core.requests()
-                .answered(question)
+                .answered(question, step)
                 .ifPresent(asked -> core.streams().retention().settle(List.of(asked.node()), step)));
     }
 
     /** Nobody can answer it any more. */
     void questionDropped(RequestId question, Step step) {
-        core.requests().answered(question).ifPresent(core.givenUp()::addLast);
+        core.requests().answered(question, step).ifPresent(core.givenUp()::addLast);
     }
 
     /** Makes room for what the step has kept, if that is needed, and tells those who asked what nobody will answer. */
@@ -160,11 +158,13 @@ final class Outbound {
         }
         for (OpenRequests.Question question : core.givenUp().takeAll()) {
             RequestId id = Objects.requireNonNull(question.node().event.id());
-            byte[] error =
-                    core.host().messages().error(id, INTERNAL_ERROR, GIVEN_UP).bytes();
+            byte[] error = core.host()
+                    .messages()
+                    .error(id, Answers.INTERNAL_ERROR, GIVEN_UP)
+                    .bytes();
             InboundMessage response = new InboundMessage(
                     InboundMessage.Kind.RESPONSE, id, "", error, JournalChange.NONE, InboundMessage.NO_CONTEXT);
-            step.then(() -> asker.answer(question.incarnation(), response));
+            step.then(() -> asker.accept(response, question.incarnation()));
         }
     }
 
@@ -177,8 +177,8 @@ final class Outbound {
     void close(EndReason reason) {
         core.run(step -> {
             core.outbox().close(step);
-            for (RequestSink sink : core.requests().all()) {
-                sink.call().stream().say(new LastWords(core).to(List.of(sink.id()), reason), step);
+            for (CallRequest request : core.requests().all()) {
+                request.call().stream().say(new LastWords(core).to(List.of(request.id()), reason), step);
             }
             for (LiveStream stream : core.streams().all()) {
                 if (reason == EndReason.PARKED && !stream.recorded()) {
@@ -189,7 +189,7 @@ final class Outbound {
                 stream.reader().ifPresent(reader -> Readers.wakeAtEnd(reader, reason, step));
                 stream.empty(step);
             }
-            core.requests().all().forEach(sink -> calls.lose(sink, step));
+            core.requests().all().forEach(request -> answers.lose(request, step));
         });
     }
 
@@ -216,7 +216,7 @@ final class Outbound {
         core.streams().rollback(event, step);
         RequestId asked = event.event.id();
         if (asked != null && EventKind.asks(event.event.kind())) {
-            core.requests().answered(asked);
+            core.requests().answered(asked, step);
         }
         pending.refused(step);
         event.stream.reader().ifPresent(step::then);

@@ -319,8 +319,12 @@ public final class Readers implements LiveReader.Host {
         return core.shortId();
     }
 
-    /** Sends a client away for a while, unless its session would end with its connection. */
-    void disconnect(LiveStream stream, Duration retry) {
+    /** Sends the client of a request away for a while, if that is in these hands, unless its session would end with its connection. */
+    void disconnect(CallRequest.Held held, Duration retry) {
+        LiveStream stream = held.request().call().stream();
+        if (!core.look(() -> held.request().isHeldBy(held))) {
+            return;
+        }
         if (!core.listensOnly() || !core.lifetime().grace().isZero()) {
             end(stream, EndReason.POLLING, Optional.of(retry));
         }

@@ -48,17 +48,15 @@ final class RestoredState {
     private final SessionCore core;
     private final SessionHost host;
     private final OwnMessages own;
-    private final CallEnding calls;
-    private final LiveCall.Host callHost;
+    private final Answers answers;
     private final Streams streams;
     private final Retention retention;
 
-    RestoredState(SessionCore core, CallEnding calls, LiveCall.Host callHost) {
+    RestoredState(SessionCore core, Answers answers) {
         this.core = core;
         this.host = core.host();
-        this.own = calls.own();
-        this.calls = calls;
-        this.callHost = callHost;
+        this.own = answers.own();
+        this.answers = answers;
         this.streams = core.streams();
         this.retention = streams.retention();
     }
@@ -177,17 +175,17 @@ final class RestoredState {
                 ? List.of(read(rerun.get().request()))
                 : running.requests().stream().map(RestoredState::unknown).toList();
         long now = host.clock().now();
-        LiveCall call = LiveCall.unread(id, stream, callHost, requests, now);
+        LiveCall call = LiveCall.unread(id, stream, core.owner(), requests, now);
         host.running(core.principal(), requests.size());
-        core.requests().start(call);
+        core.requests().start(call, step);
         // on the listening stream nobody can tell whose progress it was
         OptionalDouble told = stream.listening() ? OptionalDouble.empty() : goOn(stream, seen, step);
         if (rerun.isEmpty()) {
-            call.sinks().forEach(sink -> calls.fail(sink, INTERRUPTED, step));
+            call.requests().forEach(request -> answers.fail(request, INTERRUPTED, step));
             return Optional.empty();
         }
         call.mayBeRerun(step);
-        call.continues(told);
+        call.continues(told, step);
         byte[] extension = rerun.get().next().pack();
         return Optional.of(new NextRun(call, new RecordChange.CallStarted(id, running.requests(), extension)));
     }
@@ -207,7 +205,7 @@ final class RestoredState {
 
         @Override
         public long bytes() {
-            return call.sinks().get(0).request().bytes().length;
+            return call.requests().get(0).message().bytes().length;
         }
 
         @Override
@@ -260,7 +258,7 @@ final class RestoredState {
 
         @Override
         public void refused(String cause) {
-            call.sinks().forEach(sink -> calls.failNow(sink, cause));
+            call.requests().forEach(request -> answers.failNow(request, cause));
         }
     }
 

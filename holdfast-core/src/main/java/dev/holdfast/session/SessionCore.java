@@ -28,13 +28,7 @@ import org.jspecify.annotations.Nullable;
  * but the name and the life is used inside a {@link #step}.
  */
 public final class SessionCore {
-    /** What the parts above do about what is decided here. */
-    interface Owner extends SessionLog.Owner {
-        /** Lets everything go that this move has closed; called without the lock. */
-        void closed(Move move);
-    }
-
-    private final Owner owner;
+    private final SessionOwner owner;
     private final SessionHost host;
     private final EngineClock clock;
     private final String principal;
@@ -57,7 +51,7 @@ public final class SessionCore {
     private volatile String id = "";
     private volatile String revision = "";
 
-    SessionCore(Owner owner, SessionHost host, String principal, SessionSeed seed) {
+    SessionCore(SessionOwner owner, SessionHost host, String principal, SessionSeed seed) {
         this.owner = owner;
         this.host = host;
         this.clock = host.clock();
@@ -109,6 +103,11 @@ public final class SessionCore {
                 .orElse(MessageFactory.Client.UNKNOWN);
         return new AccessLog.Subject(
                 shortId(), revision, principal, listensOnly, client, look(requests::begun), since, now());
+    }
+
+    /** The whole session. */
+    SessionOwner owner() {
+        return owner;
     }
 
     SessionHost host() {

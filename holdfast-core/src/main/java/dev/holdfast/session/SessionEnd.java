@@ -17,7 +17,7 @@ public final class SessionEnd {
     private static final long LONGEST_DELAY_MILLIS = 60_000;
 
     private final SessionCore core;
-    private final CallEnding calls;
+    private final Answers answers;
     private final Outbound outbound;
     private final BackendSlot backend;
     private final Readers readers;
@@ -26,9 +26,9 @@ public final class SessionEnd {
 
     private boolean left;
 
-    SessionEnd(SessionCore core, CallEnding calls, Outbound outbound, BackendSlot backend, Readers readers) {
+    SessionEnd(SessionCore core, Answers answers, Outbound outbound, BackendSlot backend, Readers readers) {
         this.core = core;
-        this.calls = calls;
+        this.answers = answers;
         this.outbound = outbound;
         this.backend = backend;
         this.readers = readers;
@@ -93,7 +93,7 @@ public final class SessionEnd {
         }
         EndReason why = core.ended();
         leave();
-        calls.failRunning(LastWords.cause(why)).whenComplete((done, failure) -> {
+        answers.failRunning(LastWords.cause(why)).whenComplete((done, failure) -> {
             tell(why, move.before());
             if (core.isTakenOver() && why != EndReason.TERMINATED) {
                 giveUp();
@@ -140,7 +140,7 @@ public final class SessionEnd {
      * successor of this server.
      */
     public void handOver() {
-        calls.failUnrepeatable(core.host().durable() ? SHUTDOWN : LastWords.cause(EndReason.DRAINED))
+        answers.failUnrepeatable(core.host().durable() ? SHUTDOWN : LastWords.cause(EndReason.DRAINED))
                 .whenComplete((done, failure) -> readers.handOver());
     }
 

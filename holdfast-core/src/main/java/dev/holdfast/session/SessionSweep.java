@@ -17,8 +17,7 @@ final class SessionSweep {
     /** The client of a call whose start the store does not take is refused within 3 s: after this, and a sweep. */
     private static final long STUCK_NANOS = 2_000_000_000L;
 
-    private final CallEnding calls;
-    private final CallStart starts;
+    private final Calls calls;
     private final SessionEnd end;
     private final Consumer<SessionRecord> catchUp;
     private final Revival revival;
@@ -28,16 +27,9 @@ final class SessionSweep {
     /**
      * @param catchUp makes the session here what its record says
      */
-    SessionSweep(
-            SessionCore core,
-            CallEnding calls,
-            CallStart starts,
-            SessionEnd end,
-            Consumer<SessionRecord> catchUp,
-            Revival revival) {
+    SessionSweep(SessionCore core, Calls calls, SessionEnd end, Consumer<SessionRecord> catchUp, Revival revival) {
         this.core = core;
         this.calls = calls;
-        this.starts = starts;
         this.end = end;
         this.catchUp = catchUp;
         this.revival = revival;
@@ -105,7 +97,7 @@ final class SessionSweep {
     private void grownOld(long now, Step step) {
         calls.timeOut(now, step);
         if (isStuck(now)) {
-            starts.refuseUnstarted(step);
+            calls.refuseUnstarted(step);
         }
         if (core.streams().retention().sweep(now, step)) {
             core.outbox().flush(step);

@@ -88,7 +88,7 @@ public final class SharedSide {
     private boolean isWritten(StreamId stream) {
         return core.streams().find(stream).isPresent()
                 || core.requests().all().stream()
-                        .anyMatch(sink -> sink.call().id().equals(stream));
+                        .anyMatch(request -> request.call().id().equals(stream));
     }
 
     /** What the client is told at the end of a stream that has brought no answer to these requests; takes no lock. */
@@ -291,7 +291,7 @@ public final class SharedSide {
         RequestId id = response.requiredId();
         byte[] error = core.host()
                 .messages()
-                .error(id, CallEnding.INTERNAL_ERROR, "the client's answer is too large for the session store")
+                .error(id, Answers.INTERNAL_ERROR, "the client's answer is too large for the session store")
                 .bytes();
         return new InboundMessage(
                 InboundMessage.Kind.RESPONSE, id, "", error, JournalChange.NONE, InboundMessage.NO_CONTEXT);
@@ -299,7 +299,7 @@ public final class SharedSide {
 
     /** The client cancels a request: if it is on its way from here, it is not sent any more. */
     public void cancelOnItsWay(Cancellation cancellation) {
-        core.run(step -> core.requests().cancelOnItsWay(cancellation));
+        core.run(step -> core.requests().cancelOnItsWay(cancellation, step));
     }
 
     /** Whether this node takes no more calls. */

@@ -294,7 +294,7 @@ class CallTest {
         LiveCall running = (LiveCall) TestBed.accepted(session.call(TestBed.requests(1)));
         running.dispatch();
 
-        assertThat(running.sinks().get(0).request().bytes()).isEmpty();
+        assertThat(running.requests().get(0).message().bytes()).isEmpty();
         assertThat(Wire.text(call(1).request().bytes())).isEqualTo("tools/call 1");
     }
 }

@@ -1,0 +1,468 @@
+package dev.holdfast.session;
+
+import dev.holdfast.Call;
+import dev.holdfast.CallWatch;
+import dev.holdfast.Refusal;
+import dev.holdfast.StoreUnavailableException;
+import dev.holdfast.StreamReader;
+import dev.holdfast.log.LiveReader;
+import dev.holdfast.log.LiveStream;
+import dev.holdfast.log.Pending;
+import dev.holdfast.log.Step;
+import dev.holdfast.spi.BackendConnection;
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.RecordChange;
+import dev.holdfast.spi.RequestId;
+import dev.holdfast.spi.SessionRecord;
+import dev.holdfast.spi.StreamId;
+import dev.holdfast.spi.TooLargeException;
+import java.util.IdentityHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
+import java.util.function.Predicate;
+import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The calls of a session's client: how they begin, come into the hands of the backend, and are given up by the client or by time. */
+final class Calls {
+    private static final Logger logger = LoggerFactory.getLogger(Calls.class);
+    /** The stream of a call gets the next number of its session. */
+    private static final long NEXT_NUMBER = 0;
+
+    private final SessionCore core;
+    private final Answers answers;
+    private final Readers readers;
+
+    Calls(SessionCore core, Answers answers, Readers readers) {
+        this.core = core;
+        this.answers = answers;
+        this.readers = readers;
+    }
+
+    Answers answers() {
+        return answers;
+    }
+
+    /**
+     * Opens a call. Where its stream is its own, the store works and no other node shares it, the call runs at once, and its start
+     * is stored with its first message; else it runs when the store has its start.
+     */
+    CompletionStage<Call.Outcome> call(List<InboundMessage> messages) {
+        return call(messages, NEXT_NUMBER, () -> core.requests().heard(messages), Optional.empty());
+    }
+
+    /** Opens a call of another node, whose stream gets a number that no other one has. */
+    CompletionStage<Call.Outcome> call(List<InboundMessage> messages, long number, List<Long> behind) {
+        return call(messages, number, () -> behind, Optional.empty());
+    }
+
+    /** Opens a call that was on its way until now. */
+    CompletionStage<Call.Outcome> call(CallOnItsWay arriving) {
+        return call(arriving.requests(), NEXT_NUMBER, arriving::behind, Optional.of(arriving));
+    }
+
+    private CompletionStage<Call.Outcome> call(
+            List<InboundMessage> messages, long number, Supplier<List<Long>> behind, Optional<CallOnItsWay> arriving) {
+        byte[] extension = harmless(messages) ? Rerun.first(messages.get(0)) : SessionRecord.NO_EXTENSION;
+        Supplier<CompletionStage<Call.Outcome>> outcome = core.step(step -> {
+            arriving.ifPresent(call -> call.arrive(step));
+            Optional<Call.Outcome> refusal = refusal(messages);
+            if (refusal.isPresent()) {
+                return () -> CompletableFuture.completedFuture(refusal.get());
+            }
+            if (!core.outbox().open() || core.host().store().trouble().isPresent()) {
+                return () -> CompletableFuture.failedFuture(new StoreUnavailableException(null));
+            }
+            long now = core.now();
+            Lifecycle.Move move = core.lifecycle().callStarted(now);
+            if (move.leavesClosed()) {
+                step.then(() -> core.alive(move));
+                return () -> CompletableFuture.completedFuture(new Call.Closed(core.ended()));
+            }
+            List<RequestId> ids = ids(messages);
+            LiveCall call = create(messages, ids, number, now, step);
+            call.comesBehind(behind.get(), step);
+            Supplier<CompletionStage<Call.Outcome>> begun = begin(call, ids, extension, step);
+            arriving.ifPresent(on -> on.cancellations().forEach(by -> cancelInFlight(by.of(Cancellation.ANY), step)));
+            return begun;
+        });
+        return outcome.get();
+    }
+
+    /** Whether a call may be run again after a death of this process. */
+    private boolean harmless(List<InboundMessage> messages) {
+        return core.reruns()
+                && messages.size() == 1
+                && !LiveCall.initializes(messages.get(0))
+                && core.host().backend().mayBeRerun(messages.get(0), core.principal());
+    }
+
+    private Optional<Call.Outcome> refusal(List<InboundMessage> messages) {
+        if (core.host().draining()) {
+            return Optional.of(new Call.Refused(Refusal.DRAINING));
+        }
+        if (core.lifecycle().state().closed()) {
+            return Optional.of(new Call.Closed(core.ended()));
+        }
+        Optional<RequestId> duplicate = core.duplicate(messages);
+        if (duplicate.isPresent()) {
+            return duplicate.map(Call.Duplicate::new);
+        }
+        for (InboundMessage message : messages) {
+            if (message.bytes().length > Journal.MOST_INITIALIZE_BYTES && LiveCall.initializes(message)) {
+                return Optional.of(new Call.Refused(Refusal.BODY_SIZE));
+            }
+        }
+        if (!core.journal().hasRoom(messages)) {
+            return Optional.of(new Call.Refused(Refusal.JOURNAL));
+        }
+        return core.noRoomFor(messages.size()).map(Call.Refused::new);
+    }
+
+    private LiveCall create(List<InboundMessage> messages, List<RequestId> ids, long number, long now, Step step) {
+        StreamId id = number == NEXT_NUMBER
+                ? core.streams().nextId(step)
+                : core.streams().id(number);
+        if (core.listensOnly()) {
+            return LiveCall.unread(id, core.streams().listening(), core.owner(), messages, now);
+        }
+        LiveReader reader = LiveReader.first(readers, core.log(), LiveStream.begun(id, ids));
+        return LiveCall.reading(reader, core.owner(), messages, now);
+    }
+
+    private static List<RequestId> ids(List<InboundMessage> messages) {
+        return messages.size() == 1
+                ? List.of(messages.get(0).requiredId())
+                : messages.stream().map(InboundMessage::requiredId).toList();
+    }
+
+    private Supplier<CompletionStage<Call.Outcome>> begin(
+            LiveCall call, List<RequestId> ids, byte[] extension, Step step) {
+        core.host().running(core.principal(), call.requests().size());
+        if (extension.length > 0) {
+            call.mayBeRerun(step);
+        }
+        core.requests().start(call, step);
+        boolean prompt = call.liveReader().isPresent()
+                && !core.host().shared()
+                && core.host().storeWorks()
+                && core.outbox().answered();
+        Start start = new Start(call, new RecordChange.CallStarted(call.id(), ids, extension), prompt);
+        if (prompt) {
+            core.outbox().addLazily(start, step);
+            Call.Outcome outcome = attached(call, step);
+            return () -> CompletableFuture.completedFuture(outcome);
+        }
+        core.outbox().add(start, step);
+        return () -> stored(start);
+    }
+
+    private CompletionStage<Call.Outcome> stored(Start start) {
+        return core.log().stageOf(start).handle((done, failure) -> {
+            if (failure != null) {
+                core.run(step -> dismissed(start, step));
+                if (start.failure() instanceof TooLargeException) {
+                    return new Call.Refused(Refusal.BODY_SIZE);
+                }
+                throw new StoreUnavailableException(failure);
+            }
+            return core.step(step -> attached(start.call, step));
+        });
+    }
+
+    /** The start of a call on its way into the log. */
+    private final class Start extends Pending {
+        private final LiveCall call;
+        private final RecordChange change;
+        private final boolean runs;
+
+        /**
+         * @param runs whether the call runs already: then the store has its start sooner or later, unless the call has ended by then
+         */
+        private Start(LiveCall call, RecordChange change, boolean runs) {
+            super(null, List.of(change));
+            this.call = call;
+            this.change = change;
+            this.runs = runs;
+        }
+
+        @Override
+        public boolean begins() {
+            return true;
+        }
+
+        @Override
+        public boolean awaited() {
+            return !runs;
+        }
+
+        @Override
+        public void committed(Step step) {
+            // one that was refused meanwhile stays so
+            if (!call.stream().recorded() && !call.ended()) {
+                call.stream().record(step);
+                call.stream().reader().ifPresent(step::then);
+            }
+        }
+
+        @Override
+        public void again(Step step) {
+            if (!runs) {
+                notStarted(call, step);
+            } else if (!call.done()) {
+                core.outbox().add(new Start(call, change, true), step);
+            }
+        }
+    }
+
+    /** Lets the client of a call read its stream, where it has one of its own. */
+    private Call.Outcome attached(LiveCall call, Step step) {
+        Optional<LiveReader> reader = call.liveReader();
+        boolean attached;
+        if (reader.isPresent()) {
+            core.streams().open(reader.get().stream(), step);
+            attached = readers.attach(reader.get(), step);
+        } else {
+            attached = !core.lifecycle().state().closed();
+        }
+        return attached ? new Call.Accepted(call) : new Call.Closed(core.ended());
+    }
+
+    /**
+     * The store has decided nothing for some seconds: no client waits any longer for a call to start. One that runs already is given up.
+     */
+    void refuseUnstarted(Step step) {
+        core.outbox().dismissClients(new StoreUnavailableException(null), step);
+        for (CallRequest request : core.requests().all()) {
+            LiveCall call = request.call();
+            Optional<LiveReader> reader =
+                    call.liveReader().filter(mine -> call.stream().reader().isPresent());
+            if (reader.isPresent() && !call.stream().recorded()) {
+                reader.get().refuse(step);
+                step.then(reader.get());
+                request.stop(step);
+                answers.lose(request, step);
+                answers.own().whenOpen(step, open -> forgetInStore(call, open));
+            }
+        }
+    }
+
+    private void forgetInStore(LiveCall call, Step step) {
+        core.outbox().insist(List.of(new RecordChange.CallEnded(call.id())), step);
+    }
+
+    /** Nobody waits any longer for the call to start. If the store should have it after all, it has ended. */
+    private void dismissed(Start start, Step step) {
+        notStarted(start.call, step);
+        if (start.failure() == null && !core.outbox().closed()) {
+            forgetInStore(start.call, step);
+        }
+    }
+
+    /**
+     * A call that was taken is not dispatched after all, and its client will not read it. False if it has ended already, or has an
+     * answer on its way into the log: then its client reads that.
+     */
+    boolean callOff(LiveCall call) {
+        boolean calledOff = core.step(step -> {
+            boolean unanswered = call.unanswered();
+            if (unanswered) {
+                notStarted(call, step);
+                forgetInStore(call, step);
+            }
+            return unanswered;
+        });
+        call.reader().filter(reader -> calledOff).ifPresent(reader -> reader.close(StreamReader.Close.IN_ORDER));
+        return calledOff;
+    }
+
+    /** Nothing of the call runs. */
+    private void notStarted(LiveCall call, Step step) {
+        call.requests().forEach(request -> {
+            request.close(step);
+            core.requests().end(request, step);
+        });
+        core.streams().abandon(call.stream(), step);
+        answers.end(call, step);
+    }
+
+    /** Brings a call that was started to the backend, by one task on an executor; empty where nothing is wanted of it any more. */
+    Optional<BackendUser> dispatch(LiveCall call, Executor caller) {
+        follow(call);
+        if (core.look(call::answered)) {
+            caller.execute(() -> {});
+            return Optional.empty();
+        }
+        return Optional.of(new Dispatch(call, caller));
+    }
+
+    /** Lets somebody follow each request of a call. */
+    void follow(LiveCall call) {
+        call.requests().forEach(this::follow);
+    }
+
+    /** Who follows may come too late. */
+    private void follow(CallRequest request) {
+        CallWatch watch = core.owner().watch(request.message(), request.call().again());
+        if (watch == CallWatch.NONE) {
+            return;
+        }
+        boolean early = core.step(step -> request.follow(watch, step));
+        if (request.call().liveReader().isPresent()) {
+            watch.attached(CallWatch.Attachment.STARTED);
+        }
+        if (!early && request.cancelled()) {
+            watch.cancelled();
+        } else if (!early) {
+            watch.lost();
+        }
+    }
+
+    /** Hands the requests of a call to the backend; those that were cancelled or answered meanwhile stay here. */
+    private final class Dispatch implements BackendUser {
+        private final LiveCall call;
+        private final Executor caller;
+        private List<CallRequest.Held> handed = List.of();
+
+        private Dispatch(LiveCall call, Executor caller) {
+            this.call = call;
+            this.caller = caller;
+        }
+
+        @Override
+        public long bytes() {
+            return call.requests().stream()
+                    .mapToLong(request -> request.message().bytes().length)
+                    .sum();
+        }
+
+        @Override
+        public Object context() {
+            return call.requests().get(0).message().context();
+        }
+
+        @Override
+        public void handedTo(int incarnation, Step step) {
+            handed = call.hand(incarnation, step);
+        }
+
+        @Override
+        public void use(BackendConnection connection) {
+            caller.execute(() -> {
+                for (CallRequest.Held each : handed) {
+                    if (each.request().open()) {
+                        start(connection, each);
+                    }
+                }
+            });
+        }
+
+        private void start(BackendConnection connection, CallRequest.Held held) {
+            CallRequest request = held.request();
+            InboundMessage message = held.takeMessage();
+            CallWatch.Scope current = CallWatch.Scope.NONE;
+            try {
+                current = held.watch().enter();
+                connection.call(message, held);
+                if (request.entering()) {
+                    answers.entered(request, held.incarnation());
+                }
+            } catch (Throwable e) {
+                logger.error("session {}: the backend failed on {}", core.shortId(), message.method(), e);
+                answers.thrown(request, held.incarnation());
+            } finally {
+                current.close();
+                // an interrupt that its handler leaves behind is not for what comes next on this thread
+                boolean unused = Thread.interrupted();
+            }
+        }
+
+        @Override
+        public void refused(String cause) {
+            call.requests().forEach(request -> answers.failNow(request, cause));
+            dropped();
+        }
+
+        @Override
+        public void dropped() {
+            caller.execute(() -> {});
+        }
+    }
+
+    /**
+     * The client cancels a request, on its way or in the hands of the backend.
+     *
+     * @return the number by which other nodes know its call, {@link Cancellation#ANY} where none does; empty if no request is found
+     */
+    OptionalLong cancel(Cancellation cancellation) {
+        return core.step(step -> {
+            if (core.requests().isFollowed(cancellation)) {
+                return OptionalLong.of(Cancellation.ANY);
+            }
+            Optional<CallOnItsWay> onItsWay = core.requests().cancelOnItsWay(cancellation, step);
+            return onItsWay.isPresent() ? OptionalLong.of(onItsWay.get().number()) : cancelInFlight(cancellation, step);
+        });
+    }
+
+    private OptionalLong cancelInFlight(Cancellation cancellation, Step step) {
+        Optional<CallRequest> found = core.requests().meant(cancellation);
+        if (found.isEmpty()) {
+            return OptionalLong.empty();
+        }
+        CallRequest request = found.get();
+        LiveCall call = request.call();
+        request.cancel(cancellation.notification(), step);
+        core.requests().hear(cancellation, true, step);
+        core.requests().end(request, step);
+        if (call.answered()) {
+            forgetInStore(call, step);
+        }
+        if (call.done()) {
+            answers.end(call, step);
+            call.stream().reader().ifPresent(step::then);
+        }
+        return OptionalLong.of(call.numberElsewhere());
+    }
+
+    /** Ends the calls that have run for too long: their clients get an error, their backend is told. */
+    void timeOut(long now, Step step) {
+        long limit = core.lifetime().callNanos();
+        String cause =
+                "the call took longer than " + TimeText.of(core.lifetime().call());
+        List<CallRequest> late = core.requests().overdue(call -> core.clock().passed(limit, call.startedAt(), now));
+        for (CallRequest request : late) {
+            answers.fail(request, cause, step);
+            request.stop(step);
+            step.then(() -> core.host().telemetry().timedOut(core.id()));
+        }
+    }
+
+    /**
+     * Takes requests back that the backend has done nothing of.
+     *
+     * @param which those of them that it can give back
+     * @return those who need another backend for them, one for each call
+     */
+    List<BackendUser> untouched(List<InboundMessage> messages, Predicate<CallRequest> which, Step step) {
+        // several may have equal ids: a request is known by the object that its own id is
+        IdentityHashMap<RequestId, InboundMessage> given = new IdentityHashMap<>();
+        messages.forEach(message -> given.put(message.requiredId(), message));
+        Set<LiveCall> again = new LinkedHashSet<>();
+        for (CallRequest request : core.requests().all()) {
+            InboundMessage message = given.get(request.id());
+            if (message != null && which.test(request) && request.giveBack(message, step)) {
+                again.add(request.call());
+            }
+        }
+        return again.stream()
+                .<BackendUser>map(call -> new Dispatch(call, Runnable::run))
+                .toList();
+    }
+}
