@@ -2,6 +2,7 @@
 // Micrometer has no module descriptor
 @SuppressWarnings({"requires-automatic", "requires-transitive-automatic"})
 module dev.holdfast.micrometer {
+    requires static dev.holdfast.cluster;
     requires static transitive micrometer.core;
     requires static transitive org.jspecify;
     requires transitive dev.holdfast.core;

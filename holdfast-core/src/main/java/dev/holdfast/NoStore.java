@@ -17,7 +17,7 @@ import java.util.concurrent.CompletionStage;
  * found. Every stage is complete when it is returned.
  */
 public final class NoStore implements SessionStore {
-    private static final Promise PROMISE = new Promise(Durability.NOTHING, false);
+    private static final Promise PROMISE = new Promise(Durability.NOTHING, false, false);
     private static final CompletionStage<Void> DONE = CompletableFuture.completedFuture(null);
 
     /** Has no options. */

@@ -8,7 +8,7 @@ package dev.holdfast;
  * the one that is detached for longest, else the one that is idle for longest. Where there is none, or none whose messages the store
  * has taken, the new one is refused.
  *
- * <p>Where nodes share a {@link dev.holdfast.spi.SharedSessionStore}, {@code principalSessions} is also the limit for all nodes
+ * <p>Where nodes share the store, {@code principalSessions} is also the limit for all nodes
  * together: a session counts once, on however many nodes it is, also while it waits in the store. There a new session takes the place of
  * one that waits in the store and would be the next to expire, or of one on its own node as above.
  *

@@ -7,6 +7,8 @@ import dev.holdfast.engine.ParkedSessions.Left;
 import dev.holdfast.engine.ParkedSessions.Parked;
 import dev.holdfast.log.EngineClock;
 import dev.holdfast.log.StreamSetting;
+import dev.holdfast.session.ClusterMembership;
+import dev.holdfast.session.LiveSession;
 import dev.holdfast.session.SessionHost;
 import dev.holdfast.session.StoreQuestion;
 import dev.holdfast.session.Telemetry;
@@ -15,21 +17,28 @@ import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.MessageFactory;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionStore;
+import java.time.Duration;
 import java.time.InstantSource;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
 import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiFunction;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
-/** What an engine's sessions need of it. */
-final class EngineHost implements SessionHost {
+/** What an engine's sessions need of it, and its cluster. */
+final class EngineHost implements SessionHost, ClusterMembership.Host {
+    private static final Logger logger = LoggerFactory.getLogger(EngineHost.class);
+
     private final Backend backend;
     private final MessageFactory messages;
-    private final SessionStore store;
+    private final ClusterMembership.Setting setting;
+    private final Executor executor;
     private final SessionStore.Promise promise;
     private final SessionLimits limits;
     private final EngineClock clock;
@@ -38,9 +47,10 @@ final class EngineHost implements SessionHost {
     private final ScheduledExecutorService scheduler;
     private final Telemetry telemetry;
     private final Node node;
-    private final ClusterSide cluster;
+    private final ClusterMembership cluster;
     private final StreamSetting streams;
     private final BiFunction<String, String, CompletionStage<Boolean>> terminator;
+    private volatile boolean storeWorks = true;
 
     /**
      * @param terminator ends a session that is not in memory any more, by its id and its principal
@@ -51,12 +61,10 @@ final class EngineHost implements SessionHost {
             EngineClock clock,
             Telemetry telemetry,
             Node node,
-            ClusterSide cluster,
             BiFunction<String, String, CompletionStage<Boolean>> terminator) {
         this.backend = limited(builder, scheduler, clock, node);
         this.messages = builder.messages;
-        this.store = cluster.store();
-        this.cluster = cluster;
+        this.executor = builder.executor;
         this.promise = builder.store.promise();
         this.limits = builder.limits;
         this.clock = clock;
@@ -67,6 +75,17 @@ final class EngineHost implements SessionHost {
         this.node = node;
         this.streams = new StreamSetting(limits, messages, clock, node.memory());
         this.terminator = terminator;
+        this.setting = new ClusterMembership.Setting(
+                builder.nodeName,
+                builder.lease,
+                builder.nodeLimits.principalSessions(),
+                builder.clock,
+                scheduler,
+                builder.random);
+        this.cluster = builder.store
+                .cluster()
+                .map(shared -> ((ClusterMembership.Support) shared).join(this))
+                .orElseGet(() -> ClusterMembership.alone(builder.store));
     }
 
     private static Backend limited(
@@ -98,7 +117,7 @@ final class EngineHost implements SessionHost {
 
     @Override
     public SessionStore store() {
-        return store;
+        return cluster.store();
     }
 
     @Override
@@ -112,23 +131,38 @@ final class EngineHost implements SessionHost {
     }
 
     @Override
-    public boolean joins() {
-        return cluster.present();
+    public ClusterMembership cluster() {
+        return cluster;
+    }
+
+    @Override
+    public ClusterMembership.Setting setting() {
+        return setting;
+    }
+
+    @Override
+    public Iterable<LiveSession> sessions() {
+        return node.live().all();
+    }
+
+    @Override
+    public Optional<LiveSession> session(SessionKey key) {
+        return node.live().get(key);
+    }
+
+    @Override
+    public CompletionStage<Optional<SessionKey>> endOne(String principal) {
+        return node.admission().endOne(principal);
+    }
+
+    @Override
+    public boolean backendExistsOnce() {
+        return backend.existsOnce();
     }
 
     @Override
     public Backend backend() {
         return backend;
-    }
-
-    @Override
-    public CompletionStage<Boolean> mayOpenBackend(SessionKey key) {
-        return cluster.mayOpenBackend(key);
-    }
-
-    @Override
-    public CompletionStage<Void> journalReached(SessionKey key) {
-        return cluster.journalReached(key);
     }
 
     @Override
@@ -157,23 +191,27 @@ final class EngineHost implements SessionHost {
     }
 
     @Override
-    public CompletionStage<Boolean> isShared(SessionKey key) {
-        return cluster.isShared(key);
-    }
-
-    @Override
     public boolean elsewhere(Runnable task) {
-        return cluster.elsewhere(task);
+        try {
+            executor.execute(task);
+            return true;
+        } catch (RuntimeException | Error e) {
+            // there may be too many threads, or an executor that is full
+            logger.error("nobody does what has to be done for a session", e);
+            return false;
+        }
     }
 
     @Override
     public boolean storeWorks() {
-        return cluster.storeWorks();
+        return storeWorks;
     }
 
     @Override
     public void storeWorks(boolean works) {
-        cluster.storeWorks(works);
+        if (storeWorks != works) {
+            storeWorks = works;
+        }
     }
 
     @Override
@@ -218,10 +256,17 @@ final class EngineHost implements SessionHost {
 
     @Override
     public void parked(
-            SessionKey key, String id, String principal, Epoch epoch, long bytes, long since, long patience) {
-        if (cluster.present()) {
-            // any node may bring it back: the store ends it in time, and until then it counts here
-            node.parked().left(key, new Left(principal, bytes, since + patience));
+            SessionKey key,
+            String id,
+            String principal,
+            Epoch epoch,
+            long bytes,
+            long since,
+            long patience,
+            Duration margin) {
+        if (cluster.anyNodeRestores()) {
+            // it counts here until the store ends it
+            node.parked().left(key, new Left(principal, bytes, since + patience + margin.toNanos()));
             left(key);
             return;
         }
@@ -231,7 +276,7 @@ final class EngineHost implements SessionHost {
 
     @Override
     public CompletionStage<Boolean> remove(SessionKey key, Epoch last) {
-        return letGo(key, () -> store.delete(key, last));
+        return letGo(key, () -> store().delete(key, last));
     }
 
     @Override
@@ -242,7 +287,7 @@ final class EngineHost implements SessionHost {
     private CompletionStage<Boolean> letGo(SessionKey key, Supplier<CompletionStage<Boolean>> shared) {
         // what nobody shares is ours in any epoch: the answer to a claim may have been lost
         return StoreQuestion.ask(
-                () -> promise.shared() ? shared.get() : store.delete(key).thenApply(done -> true));
+                () -> promise.shared() ? shared.get() : store().delete(key).thenApply(done -> true));
     }
 
     @Override

@@ -7,6 +7,7 @@ import dev.holdfast.Opening.Opened;
 import dev.holdfast.Opening.Refused;
 import dev.holdfast.Refusal;
 import dev.holdfast.Unavailable;
+import dev.holdfast.session.ClusterMembership;
 import dev.holdfast.session.Journal;
 import dev.holdfast.session.LiveSession;
 import dev.holdfast.session.SessionHost;
@@ -29,9 +30,9 @@ final class Opener {
     private final SessionHost host;
     private final LiveSessions live;
     private final Admission admission;
-    private final ClusterSide cluster;
+    private final ClusterMembership cluster;
 
-    Opener(SessionHost host, Node node, ClusterSide cluster) {
+    Opener(SessionHost host, Node node, ClusterMembership cluster) {
         this.host = host;
         this.cluster = cluster;
         this.live = node.live();
@@ -61,7 +62,9 @@ final class Opener {
             return CompletableFuture.completedFuture(new Unavailable(refusal.get()));
         }
         LiveSession session = session(principal, lifetime, true);
-        return orAbandoned(session, admit(session, session.opening().create(newId()), new Opening.Awaiting(session)));
+        return orAbandoned(
+                session,
+                admit(session, session.opening().create(newId()), new Opening.Awaiting(cluster.face(session))));
     }
 
     private Optional<Refusal> enter(String principal) {
@@ -89,7 +92,9 @@ final class Opener {
                 throw new IllegalStateException(TAKEN);
             }
             return admit(
-                    session, session.opening().create(id, initialize, opened), new Opened(session, opened.response()));
+                    session,
+                    session.opening().create(id, initialize, opened),
+                    new Opened(cluster.face(session), opened.response()));
         }
         if (outcome instanceof Backend.Busy) {
             session.end().abandon();
@@ -134,7 +139,7 @@ final class Opener {
         }
         if (!cluster.holds(session.key())) {
             // when the lease was lost this session was not in memory yet, and nobody gave it up
-            session.shared().leaseLost();
+            session.replica().leaseLost();
         }
         return opening;
     }

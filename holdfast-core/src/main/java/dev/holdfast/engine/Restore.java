@@ -5,6 +5,7 @@ import dev.holdfast.Finding.Found;
 import dev.holdfast.Finding.Missing;
 import dev.holdfast.Refusal;
 import dev.holdfast.Unavailable;
+import dev.holdfast.session.ClusterMembership;
 import dev.holdfast.session.LiveSession;
 import dev.holdfast.session.SessionHost;
 import dev.holdfast.session.SessionSeed;
@@ -35,12 +36,14 @@ final class Restore {
     private static final CompletionStage<Boolean> GONE = CompletableFuture.completedFuture(false);
 
     private final SessionHost host;
+    private final ClusterMembership cluster;
     private final Admission admission;
     private final LiveSessions live;
     private final ExpiryClock expiryClock;
 
-    Restore(SessionHost host, Node node, ExpiryClock expiryClock) {
+    Restore(SessionHost host, Node node, ClusterMembership cluster, ExpiryClock expiryClock) {
         this.host = host;
+        this.cluster = cluster;
         this.admission = node.admission();
         this.live = node.live();
         this.expiryClock = expiryClock;
@@ -145,6 +148,6 @@ final class Restore {
             session.parking().drain();
             return new Unavailable(Refusal.DRAINING);
         }
-        return new Found(session);
+        return new Found(cluster.face(session));
     }
 }

@@ -15,6 +15,7 @@ import dev.holdfast.Termination;
 import dev.holdfast.WriteStall;
 import dev.holdfast.log.EngineClock;
 import dev.holdfast.log.SessionLog;
+import dev.holdfast.session.ClusterMembership;
 import dev.holdfast.session.LiveSession;
 import dev.holdfast.session.Telemetry;
 import dev.holdfast.spi.Backend;
@@ -57,7 +58,6 @@ public final class SessionEngine implements AutoCloseable {
     private final Telemetry telemetry;
     private final Capacity capacity;
     private final Node node;
-    private final ClusterSide cluster;
     private final EngineHost host;
     private final SessionFinder finder;
     private final Opener opener;
@@ -86,10 +86,10 @@ public final class SessionEngine implements AutoCloseable {
                 new NodeMemory(live, builder.nodeLimits, budget),
                 drain,
                 new Admission(capacity, drain, counts, live));
-        this.cluster = new ClusterSide(builder, scheduler, node);
-        this.host = new EngineHost(builder, scheduler, clock, telemetry, node, cluster, this::terminateAny);
-        this.finder = new SessionFinder(
-                host, node, new Restore(host, node, new ExpiryClock(builder.storeClock(), builder.clock)));
+        this.host = new EngineHost(builder, scheduler, clock, telemetry, node, this::terminateAny);
+        ClusterMembership cluster = host.cluster();
+        ExpiryClock expiry = new ExpiryClock(builder.storeClock(), builder.clock);
+        this.finder = new SessionFinder(host, node, new Restore(host, node, cluster, expiry), cluster);
         this.opener = new Opener(host, node, cluster);
         this.open = new OpenSessions(live);
     }
@@ -106,7 +106,7 @@ public final class SessionEngine implements AutoCloseable {
 
     /** Starts to watch the time. Call it once. */
     public SessionEngine start() {
-        cluster.start();
+        host.cluster().start();
         telemetry.promised(store.promise());
         long nanos = sweepInterval.toNanos();
         sweeping = scheduler.scheduleWithFixedDelay(this::sweep, nanos, nanos, TimeUnit.NANOSECONDS);
@@ -122,7 +122,7 @@ public final class SessionEngine implements AutoCloseable {
      * @return completes when the backend has answered and the store has the session; fails on a fault of either
      */
     public CompletionStage<Opening> open(InboundMessage initialize, String principal, Lifetime lifetime) {
-        return cluster.opening(opener.open(initialize, principal, lifetime));
+        return opener.open(initialize, principal, lifetime);
     }
 
     /**
@@ -134,7 +134,7 @@ public final class SessionEngine implements AutoCloseable {
      * @return completes when the store has the session; fails on a fault of the store
      */
     public CompletionStage<Opening> open(String principal, Lifetime lifetime) {
-        return cluster.opening(opener.open(principal, lifetime));
+        return opener.open(principal, lifetime);
     }
 
     /**
@@ -145,7 +145,7 @@ public final class SessionEngine implements AutoCloseable {
      * @return complete at once for a session in memory; fails with a {@link StoreUnavailableException} if the store failed
      */
     public CompletionStage<Finding> find(String id, String principal) {
-        return cluster.finding(finder.find(id, principal));
+        return finder.find(id, principal);
     }
 
     /**
@@ -262,7 +262,7 @@ public final class SessionEngine implements AutoCloseable {
      *     fails
      */
     public CompletionStage<Void> drain(Duration timeout) {
-        return cluster.endAfter(node.drain().begin(timeout));
+        return node.drain().begin(timeout).thenCompose(done -> host.cluster().leave());
     }
 
     /** Whether {@link #drain} has begun. */
@@ -275,7 +275,7 @@ public final class SessionEngine implements AutoCloseable {
      * none, requests are refused ({@link Refusal#STORE}), and it tries to get one again.
      */
     public boolean mayWrite() {
-        return cluster.mayWrite();
+        return host.cluster().mayWrite();
     }
 
     /** What the sessions of this engine survive. */

@@ -9,7 +9,6 @@ import dev.holdfast.SessionLimits;
 import dev.holdfast.spi.Backend;
 import dev.holdfast.spi.MessageFactory;
 import dev.holdfast.spi.SessionStore;
-import dev.holdfast.spi.SharedSessionStore;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -93,11 +92,11 @@ public final class SessionEngineBuilder {
 
     /** What the store's records are dated by. */
     InstantSource storeClock() {
-        return store instanceof SharedSessionStore shared ? shared.clock().orElse(wallClock) : wallClock;
+        return store.clock().orElse(wallClock);
     }
 
     /**
-     * The wall clock, by which the store's records are dated, unless nodes share it and it has a {@linkplain SharedSessionStore#clock
+     * The wall clock, by which the store's records are dated, unless it has a {@linkplain SessionStore#clock
      * clock of its own}; deadlines follow {@link #clock}. Where it goes ahead of that one,
      * the machine was asleep, and sessions wait anew for their clients. Default: that of the system.
      */
@@ -166,7 +165,7 @@ public final class SessionEngineBuilder {
     }
 
     /**
-     * The name of this node among those that share a {@link dev.holdfast.spi.SharedSessionStore}, for people who read logs: it need not
+     * The name of this node among those that share the store, for people who read logs: it need not
      * be unique. At most 64 letters, digits, dots, dashes and underscores. Default {@code node}.
      */
     public SessionEngineBuilder nodeName(String value) {

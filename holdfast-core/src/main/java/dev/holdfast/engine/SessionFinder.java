@@ -8,6 +8,7 @@ import dev.holdfast.Refusal;
 import dev.holdfast.Unavailable;
 import dev.holdfast.engine.ParkedSessions.Left;
 import dev.holdfast.engine.ParkedSessions.Parked;
+import dev.holdfast.session.ClusterMembership;
 import dev.holdfast.session.LiveSession;
 import dev.holdfast.session.SessionHost;
 import dev.holdfast.session.StoreQuestion;
@@ -40,6 +41,7 @@ final class SessionFinder {
     private static final CompletionStage<Boolean> NOTHING = CompletableFuture.completedFuture(false);
 
     private final SessionHost host;
+    private final ClusterMembership cluster;
     private final LiveSessions live;
     private final ParkedSessions parked;
     private final Admission admission;
@@ -48,8 +50,9 @@ final class SessionFinder {
     private final StoredEnd storedEnd;
     private final DeletionPause pause = new DeletionPause();
 
-    SessionFinder(SessionHost host, Node node, Restore restore) {
+    SessionFinder(SessionHost host, Node node, Restore restore, ClusterMembership cluster) {
         this.host = host;
+        this.cluster = cluster;
         this.live = node.live();
         this.parked = node.parked();
         this.admission = node.admission();
@@ -65,7 +68,7 @@ final class SessionFinder {
             return host.durable() ? restore(key, id, principal) : MISSING;
         }
         if (session.get().touch()) {
-            return CompletableFuture.completedFuture(new Found(session.get()));
+            return CompletableFuture.completedFuture(new Found(cluster.face(session.get())));
         }
         return session.get().end().leavesToStore()
                 ? session.get().end().gone().thenCompose(gone -> find(id, principal))
@@ -90,10 +93,10 @@ final class SessionFinder {
     private CompletionStage<Optional<Finding>> claim(SessionKey key, String id, String principal) {
         Optional<Parked> was = parked.remove(key);
         Optional<Left> counted = parked.back(key);
-        boolean asks = host.joins() || was.isPresent() || !parked.hasRoom(principal, 0);
+        boolean asks = cluster.anyNodeRestores() || was.isPresent() || !parked.hasRoom(principal, 0);
         Optional<Refusal> refusal = asks ? admission.wouldRefuse(principal) : Optional.empty();
         BiConsumer<Epoch, Duration> turnedAway = (epoch, left) -> {
-            if (!host.joins()) {
+            if (!cluster.anyNodeRestores()) {
                 parked.add(
                         key,
                         was.map(known -> known.claimed(epoch))
@@ -127,7 +130,7 @@ final class SessionFinder {
 
     /** There is no place for a session; where nodes share the store, it may have ended long ago. */
     private CompletionStage<Finding> refused(SessionKey key, Unavailable refusal) {
-        return host.joins()
+        return cluster.anyNodeRestores()
                 ? StoreQuestion.ask(() -> host.store().look(key))
                         .thenApply(look -> look.isPresent() ? refusal : new Missing())
                 : CompletableFuture.completedFuture(refusal);

@@ -26,7 +26,7 @@ public final class KeptEvent {
     private static final int OVERHEAD = 128;
 
     /** The offset of an event to which the store has yet to give one: behind everything that is committed. */
-    static final long UNPLACED = Long.MAX_VALUE;
+    public static final long UNPLACED = Long.MAX_VALUE;
 
     private static final byte[] NOTHING = {};
 

@@ -6,7 +6,6 @@ import dev.holdfast.StreamReader;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.Event;
 import dev.holdfast.spi.EventKind;
-import dev.holdfast.spi.SharedSessionStore;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -110,7 +109,7 @@ public final class LiveReader implements StreamReader, StreamCursor {
 
     @Override
     public String position(Event event) {
-        if (event.offset() == SharedSessionStore.UNPLACED) {
+        if (event.offset() == Event.UNPLACED) {
             return "";
         }
         return event.offset() > repeatThrough

@@ -78,7 +78,7 @@ public final class Outbox {
     }
 
     private final Epochs epochs;
-    private final Keeping keeping;
+    private final BatchWriter writer;
     private final SessionLog.Owner owner;
     private State state = State.UNNAMED;
 
@@ -96,15 +96,15 @@ public final class Outbox {
     private boolean leaving;
     private long taken;
 
-    Outbox(Epochs epochs, Keeping keeping, SessionLog.Owner owner) {
+    Outbox(Epochs epochs, BatchWriter writer, SessionLog.Owner owner) {
         this.epochs = epochs;
-        this.keeping = keeping;
+        this.writer = writer;
         this.owner = owner;
     }
 
     /** Whether the store gives events of this stream their offsets. */
     boolean placesLater(LiveStream stream) {
-        return keeping == Keeping.SHARED_STORE && stream.listening();
+        return writer.places() && stream.listening();
     }
 
     /** The store knows the session from now on. */
@@ -170,7 +170,7 @@ public final class Outbox {
 
     /** Lets the store forget an event with the next append. */
     public void trim(StreamId stream, long offset, Step step) {
-        if (keeping != Keeping.MEMORY) {
+        if (writer.keeps()) {
             if (trims.isEmpty()) {
                 trims = new ArrayList<>(1);
             }
@@ -213,7 +213,7 @@ public final class Outbox {
 
     /** A step is about to end. Where it has no effects, its batch is taken at once. */
     Turn conclude(Step step) {
-        while (keeping == Keeping.MEMORY && due()) {
+        while (!writer.keeps() && due()) {
             current = takeAll();
             commit(step);
         }
@@ -235,7 +235,7 @@ public final class Outbox {
             return Wait.NOTHING;
         }
         state = State.APPENDING;
-        current = keeping == Keeping.SHARED_STORE ? takeFirst() : takeAll();
+        current = writer.places() ? takeFirst() : takeAll();
         Batch batch = new Batch(epochs.present(), Pending.append(current, takeTrims()));
         appending = batch;
         return batch;

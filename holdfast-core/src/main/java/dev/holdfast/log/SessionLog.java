@@ -1,16 +1,9 @@
 package dev.holdfast.log;
 
 import dev.holdfast.EndReason;
-import dev.holdfast.spi.Append;
-import dev.holdfast.spi.Epoch;
-import dev.holdfast.spi.Event;
 import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionStore;
-import dev.holdfast.spi.SharedSessionStore;
-import dev.holdfast.spi.TooLargeException;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -56,22 +49,24 @@ public final class SessionLog {
 
     private final Object lock = new Object();
     private final SessionStore store;
+    private final BatchWriter writer;
     private final Owner owner;
     private final Consumer<EndReason> ends;
     private final Epochs epochs;
     private final Outbox outbox;
     private @Nullable SessionKey key;
-    /** The epoch and the number of the latest batch for a store that nodes share: they are numbered, one at a time. */
-    private @Nullable Epoch numberedIn;
 
-    private long number;
-
-    public SessionLog(SessionStore store, Epochs epochs, Owner owner) {
+    /**
+     * @param store where new epochs are claimed
+     * @param writer the way into that store
+     */
+    public SessionLog(SessionStore store, BatchWriter writer, Epochs epochs, Owner owner) {
         this.store = store;
+        this.writer = writer;
         this.owner = owner;
         this.ends = owner::end;
         this.epochs = epochs;
-        this.outbox = new Outbox(epochs, Keeping.by(store), owner);
+        this.outbox = new Outbox(epochs, writer, owner);
     }
 
     Owner owner() {
@@ -158,46 +153,11 @@ public final class SessionLog {
 
     private CompletableFuture<Void> append(Outbox.Batch batch) {
         try {
-            return store instanceof SharedSessionStore shared
-                    ? commit(shared, batch)
-                    : store.append(key(), batch.epoch, batch.append).toCompletableFuture();
+            return writer.write(key(), batch.epoch, batch.append, last -> batch.listening = last)
+                    .toCompletableFuture();
         } catch (Throwable e) {
             return CompletableFuture.failedFuture(e);
         }
-    }
-
-    /** Appends to a store that nodes share, which places the events of the listening stream. */
-    private CompletableFuture<Void> commit(SharedSessionStore shared, Outbox.Batch batch) {
-        if (!batch.epoch.equals(numberedIn)) {
-            numberedIn = batch.epoch;
-            number = 0;
-        }
-        number++;
-        return shared.commit(key(), batch.epoch, number, unplaced(batch.append))
-                .<Void>handle((appended, failure) -> {
-                    if (failure == null) {
-                        batch.listening = appended.listening();
-                        return null;
-                    }
-                    Throwable cause = causeOf(failure);
-                    if (cause instanceof TooLargeException) {
-                        number--; // the store waits for it
-                    }
-                    throw new CompletionException(cause);
-                })
-                .toCompletableFuture();
-    }
-
-    private static Append unplaced(Append append) {
-        for (Event first : append.events()) {
-            if (first.offset() == KeptEvent.UNPLACED) {
-                List<Event> all = new ArrayList<>(append.events());
-                all.replaceAll(
-                        event -> event.offset() == KeptEvent.UNPLACED ? event.at(SharedSessionStore.UNPLACED) : event);
-                return new Append(all, append.changes(), append.trims());
-            }
-        }
-        return append;
     }
 
     private static @Nullable Throwable failureOf(CompletableFuture<Void> done) {

@@ -4,7 +4,6 @@ import dev.holdfast.EndReason;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.Event;
 import dev.holdfast.spi.OutboundMessage;
-import dev.holdfast.spi.SharedSessionStore;
 import dev.holdfast.spi.StreamId;
 import java.time.Duration;
 import java.util.Optional;
@@ -25,7 +24,7 @@ public interface StreamCursor extends Runnable {
 
     /** Something that its client is told, and that has no place in the stream. */
     static Event unplaced(StreamId stream, Epoch epoch, OutboundMessage message) {
-        return new Event(stream, epoch, SharedSessionStore.UNPLACED, message.kind(), message.id(), message.bytes());
+        return new Event(stream, epoch, Event.UNPLACED, message.kind(), message.id(), message.bytes());
     }
 
     /** The session is over: what is left is kept no longer than its connection takes some of it. That learns of it when it is woken. */

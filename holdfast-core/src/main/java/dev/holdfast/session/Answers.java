@@ -174,12 +174,7 @@ final class Answers {
                 .toList();
         core.streams().retention().settle(asked, step);
         asked.forEach(question -> own.withdraw(question, cause, step));
-        if (core.host().joins()) {
-            // who reads on another node would be asked what nobody waits for
-            asked.stream()
-                    .filter(question -> question.stream.listening())
-                    .forEach(question -> core.streams().retention().forget(question, step));
-        }
+        core.host().cluster().withdrawn(asked, core.streams(), step);
         for (CallRequest request : core.requests().all()) {
             if (request.losesBackend(step)) {
                 fail(request, cause, step);

@@ -198,7 +198,7 @@ final class Inbound {
             question.ifPresent(asked -> {
                 asked.node().answered = true;
                 core.streams().retention().settle(List.of(asked.node()), step);
-                boolean kept = core.outlives() || core.host().joins();
+                boolean kept = core.outlives() || core.host().cluster().mayBeReadElsewhere();
                 if (kept && asked.node().stream.listening()) {
                     forget(asked.node(), step);
                 }

@@ -109,14 +109,13 @@ public final class Lifecycle {
         return Objects.requireNonNull(state.get());
     }
 
-    /** The session is back from the store: its connections broke when it left. */
-    Move returned(long now) {
-        return move(s -> new State(SessionState.DETACHED, 0, 0, false, true, now));
-    }
-
-    /** It is here too, though its client may read it elsewhere. */
-    Move joined(long now) {
-        return move(s -> new State(SessionState.IDLE, 0, 0, false, true, now));
+    /**
+     * The session is back from the store.
+     *
+     * @param as DETACHED where its connections broke when it left; IDLE where its client may read it elsewhere
+     */
+    Move returned(SessionState as, long now) {
+        return move(s -> new State(as, 0, 0, false, true, now));
     }
 
     /** The backend is open and the client may know the session. */

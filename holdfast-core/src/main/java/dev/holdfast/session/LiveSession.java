@@ -52,7 +52,7 @@ public final class LiveSession implements Session {
         this.inbound = new Inbound(core, backend, answers, outbound, identity);
         this.end = new SessionEnd(core, answers, outbound, backend, readers);
         this.sweep = new SessionSweep(
-                core, calls, end, record -> shared().follow(record), new Revival(core, backend, readers));
+                core, calls, end, record -> replica().follow(record), new Revival(core, backend, readers));
     }
 
     /** Hands what is decided below to the part that acts on it. */
@@ -147,8 +147,8 @@ public final class LiveSession implements Session {
     }
 
     /** What it shows to the nodes that have it too. */
-    public SharedSide shared() {
-        return new SharedSide(core, readers, backend, kept());
+    public SessionReplica replica() {
+        return new SessionReplica(core, readers, backend, kept());
     }
 
     private RestoredState kept() {

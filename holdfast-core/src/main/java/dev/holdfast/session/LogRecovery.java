@@ -1,7 +1,6 @@
 package dev.holdfast.session;
 
 import dev.holdfast.EndReason;
-import dev.holdfast.spi.TooLargeException;
 import dev.holdfast.spi.UnreadableSessionException;
 import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
@@ -39,7 +38,8 @@ final class LogRecovery {
             return;
         }
         int attempt = core.look(() -> ++failures);
-        if (!ofThisSession(failure)) {
+        Throwable cause = causeOf(failure);
+        if (cause == null || !core.host().cluster().saidByStore(cause)) {
             core.host().storeWorks(false);
         }
         if (attempt == 1) {
@@ -83,19 +83,13 @@ final class LogRecovery {
         if (core.look(core.record()::expiresAt) <= core.host().wallClock().millis()) {
             return EndReason.EXPIRED;
         }
-        if (core.host().joins()) {
+        EndReason why = core.host().cluster().missing();
+        if (why == EndReason.STORE_FAILED) {
+            logger.error("session {}: the store has lost it", core.shortId());
+        } else {
             logger.warn("session {}: the store has it no more; another node has ended it", core.shortId());
-            return EndReason.TERMINATED;
         }
-        logger.error("session {}: the store has lost it", core.shortId());
-        return EndReason.STORE_FAILED;
-    }
-
-    /** Whether the store works, and has answered that it does not have this session, or does not take something of it. */
-    private boolean ofThisSession(Throwable failure) {
-        // where nodes share the store, every other failure has been waited for
-        return causeOf(failure) instanceof TooLargeException
-                || (core.host().joins() && causeOf(failure) instanceof IllegalStateException);
+        return why;
     }
 
     /** Whether the store will never be able to answer. */

@@ -28,7 +28,7 @@ public final class Parking {
 
     /** Whether other nodes wait until the session has left this one, which may have its only backend. */
     public boolean awaited() {
-        return core.host().joins() && core.host().backend().existsOnce() && core.outlives();
+        return core.host().cluster().backendMayBeElsewhere() && core.outlives();
     }
 
     /** Whether the store has all that it was given, so that nothing is in doubt when the session leaves. */
@@ -92,9 +92,7 @@ public final class Parking {
             }
             end.release(EndReason.PARKED);
             Epoch epoch = core.look(core.log().epochs()::present);
-            // a store that nodes share keeps it for as long as the margin too
-            long kept = core.host().joins() ? patience + margin.toNanos() : patience;
-            core.host().parked(core.key(), core.id(), core.principal(), epoch, bytes, since, kept);
+            core.host().parked(core.key(), core.id(), core.principal(), epoch, bytes, since, patience, margin);
             core.host().telemetry().parked(core.id());
             end.left();
         });
@@ -105,10 +103,7 @@ public final class Parking {
         core.run(step -> {
             if (core.outbox().open()) {
                 long read = core.streams().listening().confirmed();
-                if (core.host().joins()) {
-                    // nobody keeps it here any more
-                    core.streams().retention().release(core.streams().listening(), read, step);
-                }
+                core.host().cluster().parting(core.streams(), step);
                 core.outbox().leave(core.record().parted(read, waits), step);
             }
         });

@@ -289,7 +289,7 @@ public final class Readers implements LiveReader.Host {
         Duration grace = core.lifetime().grace();
         if (!grace.isZero()) {
             step.then(() -> core.host().telemetry().detached(core.id(), grace));
-        } else if (core.listensOnly() || !core.host().joins()) {
+        } else if (core.endsEverywhere(EndReason.DISCONNECTED)) {
             step.end(EndReason.DISCONNECTED);
         } else {
             step.then(() -> disconnected(seen));
@@ -298,7 +298,7 @@ public final class Readers implements LiveReader.Host {
 
     /** Its client may be connected to another node that has the session: then only time ends what is here. */
     private void disconnected(State seen) {
-        core.host().isShared(core.key()).thenAccept(shared -> {
+        core.host().cluster().isShared(core.key()).thenAccept(shared -> {
             if (!shared) {
                 core.alive(core.lifecycle().closeIf(seen, EndReason.DISCONNECTED));
             }

@@ -237,13 +237,15 @@ final class RestoredState {
         /** What was refused comes again; what was in doubt for too long ends, though the store may have counted it. */
         private void counted(boolean isCounted, boolean comesAgain) {
             if (isCounted) {
-                CompletionStage<Void> unused = host.journalReached(core.key()).whenComplete((reached, unread) -> {
-                    if (unread == null) {
-                        run();
-                    } else {
-                        refused(INTERRUPTED);
-                    }
-                });
+                CompletionStage<Void> unused = host.cluster()
+                        .journalReached(core.key())
+                        .whenComplete((reached, unread) -> {
+                            if (unread == null) {
+                                run();
+                            } else {
+                                refused(INTERRUPTED);
+                            }
+                        });
             } else if (!comesAgain) {
                 refused(INTERRUPTED);
             }

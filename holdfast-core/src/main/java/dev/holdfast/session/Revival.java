@@ -44,7 +44,8 @@ final class Revival {
             since = now;
             long doubled = Math.min(Math.max(2 * pause, FIRST_PAUSE_NANOS), MOST_PAUSE_NANOS);
             pause = doubled + core.host().random().nextLong(doubled / 4);
-            StoreQuestion.ask(() -> core.host().mayOpenBackend(core.key())).whenComplete(this::open);
+            StoreQuestion.ask(() -> core.host().cluster().mayOpenBackend(core.key()))
+                    .whenComplete(this::open);
         }
     }
 

@@ -44,7 +44,7 @@ public final class SessionCore {
     private final LazyQueue<OpenRequests.Question> givenUp = new LazyQueue<>();
 
     private final long since;
-    private final boolean joined;
+    private final boolean returned;
 
     private boolean takenOver;
     private volatile @Nullable SessionKey key;
@@ -59,18 +59,14 @@ public final class SessionCore {
         this.lifetime = seed.lifetime();
         this.listensOnly = seed.listensOnly();
         this.since = clock.now();
-        this.joined = host.joins() && seed.epoch().counter() > 1;
+        this.returned = seed.epoch().counter() > 1;
         this.lifecycle = new Lifecycle(lifetime, clock);
-        this.record = new RecordState(host.wallClock(), seed, born(host, seed), host.durable());
-        this.log = new SessionLog(host.store(), new Epochs(seed.epochs(), seed.certainFrom()), owner);
+        this.record = new RecordState(host.wallClock(), seed, host.cluster().born(seed), host.durable());
+        this.log = new SessionLog(
+                host.store(), host.cluster().writer(), new Epochs(seed.epochs(), seed.certainFrom()), owner);
         boolean forgetful = listensOnly && lifetime.grace().isZero();
         this.streams = new Streams(host.streams(), lifetime, log, forgetful);
         this.journal = new Journal(host.limits(), requests, this::hold);
-    }
-
-    /** Where lives of the session stand side by side, none of them is the present one. */
-    private static int born(SessionHost host, SessionSeed seed) {
-        return host.joins() ? seed.extension().born() : seed.epoch().counter();
     }
 
     <T> T step(Function<Step, T> decision) {
@@ -239,9 +235,9 @@ public final class SessionCore {
         return look(streams.retention()::weight);
     }
 
-    /** How many bytes it leaves in the store when it is parked. A session that came from a shared store has its journal there already. */
+    /** How many bytes it leaves in the store when it is parked; where any node restores it, its journal may be there already. */
     long leaves() {
-        return joined ? look(streams.retention()::bytes) : weight();
+        return returned && host.cluster().anyNodeRestores() ? look(streams.retention()::bytes) : weight();
     }
 
     /** Ends it, unless it has ended; outside of a step. */
@@ -259,21 +255,14 @@ public final class SessionCore {
         return !move.leavesClosed();
     }
 
-    /**
-     * Whether an end is one for every node: its client wants the session no more, or nobody can bring it back. A client without a
-     * connection here may have come to another node meanwhile, unless it has one only.
-     */
-    boolean endsForAll(EndReason why) {
-        return switch (why) {
-            case TERMINATED, RESTORE_FAILED -> true;
-            case DISCONNECTED -> listensOnly || !host.joins();
-            default -> false;
-        };
+    /** Whether an end is one for every node. */
+    boolean endsEverywhere(EndReason why) {
+        return host.cluster().endsEverywhere(why, listensOnly);
     }
 
     /** Whether a session that has ended so can be found in the store again. */
     boolean leavesToStore(EndReason why) {
-        return why == EndReason.PARKED || why == EndReason.TAKEN_OVER || (host.joins() && !endsForAll(why));
+        return host.cluster().leavesToStore(why, listensOnly);
     }
 
     /**

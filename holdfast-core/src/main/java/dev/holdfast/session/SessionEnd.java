@@ -192,7 +192,7 @@ public final class SessionEnd {
     }
 
     private CompletionStage<?> removal() {
-        if (core.endsForAll(core.ended())) {
+        if (core.endsEverywhere(core.ended())) {
             return StoreQuestion.ask(() -> core.host().store().delete(core.key()));
         }
         Epoch last = core.look(core.log().epochs()::present);

@@ -9,6 +9,7 @@ import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.MessageFactory;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionStore;
+import java.time.Duration;
 import java.time.InstantSource;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
@@ -32,22 +33,10 @@ public interface SessionHost {
     /** Whether other nodes use the store too. */
     boolean shared();
 
-    /** Whether this node is in a session beside others, each with a part of its calls; inside a step too. */
-    boolean joins();
+    /** The other nodes that serve the same sessions; inside a step too. */
+    Cluster cluster();
 
     Backend backend();
-
-    /**
-     * Completes with whether a backend may be opened here for a session in memory: one that exists once may be on another node. Fails
-     * where nobody knows.
-     */
-    CompletionStage<Boolean> mayOpenBackend(SessionKey key);
-
-    /**
-     * Completes when a session in memory, and its backend, have what other nodes have put into its journal, as far as commits here have
-     * told of it; fails where that can never be read, or not before this node may write no more.
-     */
-    CompletionStage<Void> journalReached(SessionKey key);
 
     /** How the few messages of the engine's own are written; inside a step too. */
     MessageFactory messages();
@@ -61,9 +50,6 @@ public interface SessionHost {
 
     /** Does something later, on the scheduler. */
     void later(Runnable task, long millis);
-
-    /** Completes with whether another node may have a session too; never fails. */
-    CompletionStage<Boolean> isShared(SessionKey key);
 
     /** Does something elsewhere, where it may block; false if nobody does it. */
     boolean elsewhere(Runnable task);
@@ -104,8 +90,17 @@ public interface SessionHost {
      * @param epoch the last epoch that it had here
      * @param since when it began to wait for its client, by the clock
      * @param patience how long it waits, in nanoseconds
+     * @param margin how much longer the store keeps it than that
      */
-    void parked(SessionKey key, String id, String principal, Epoch epoch, long bytes, long since, long patience);
+    void parked(
+            SessionKey key,
+            String id,
+            String principal,
+            Epoch epoch,
+            long bytes,
+            long since,
+            long patience,
+            Duration margin);
 
     /**
      * Lets the store forget a session that has ended here; false where another node has claimed it since, and keeps it.

@@ -91,11 +91,9 @@ public final class SessionOpening {
         core.name(name);
         core.negotiated(claim.record().revision());
         core.log().start(core.key());
+        Cluster cluster = core.host().cluster();
         core.run(step -> {
-            long now = core.now();
-            Lifecycle.Move begun = core.host().joins()
-                    ? core.lifecycle().joined(now)
-                    : core.lifecycle().returned(now);
+            Lifecycle.Move begun = core.lifecycle().returned(cluster.restoredState(), core.now());
             assert !begun.leavesClosed() : "nobody knows it yet";
             core.outbox().insist(core.record().begun(), step);
             List<BackendUser> again = state.run(claim, events, step);
@@ -103,15 +101,10 @@ public final class SessionOpening {
             List<? extends BackendUser> turnedAway = core.revision().isEmpty() ? again : backend.returned(again, step);
             turnedAway.forEach(user -> user.turnAway("no backend is there", step));
         });
-        core.host().telemetry().returned(core::told, core.host().joins());
-        if (!core.host().backend().needsContext() && !mayBeElsewhere()) {
+        core.host().telemetry().returned(core::told, cluster.restoredState());
+        if (!core.host().backend().needsContext() && !cluster.backendMayBeElsewhere()) {
             restoreBackend(FIRST_RESTORE_MILLIS);
         }
-    }
-
-    /** Whether another node may have the session's only backend. */
-    private boolean mayBeElsewhere() {
-        return core.host().joins() && core.host().backend().existsOnce();
     }
 
     /** Opens a fresh backend for the calls that are run again, and for a client that only listens; later if nobody can now. */

@@ -40,6 +40,11 @@ public record SessionSeed(boolean listensOnly, RecordExtension extension, List<E
         return extension.lifetime();
     }
 
+    /** The counter of the epoch in which the present life of the session began, as its record has it. */
+    public int born() {
+        return extension.born();
+    }
+
     Epoch epoch() {
         return epochs.get(epochs.size() - 1);
     }

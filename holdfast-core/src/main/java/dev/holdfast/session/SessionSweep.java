@@ -1,6 +1,5 @@
 package dev.holdfast.session;
 
-import dev.holdfast.SessionState;
 import dev.holdfast.log.Step;
 import dev.holdfast.session.Lifecycle.State;
 import dev.holdfast.spi.RecordChange;
@@ -46,9 +45,7 @@ final class SessionSweep {
             return;
         }
         State seen = core.lifecycle().state();
-        boolean unread =
-                seen.phase() == SessionState.DETACHED || (core.host().joins() && seen.phase() == SessionState.IDLE);
-        boolean away = core.host().durable() && unread && !seen.held();
+        boolean away = core.host().durable() && core.host().cluster().mayPark(seen.phase()) && !seen.held();
         if (away && core.clock().passed(parkNanos, seen.since(), now) && new Parking(core, end).park(seen)) {
             return;
         }
@@ -62,19 +59,8 @@ final class SessionSweep {
 
     /** Its client has forgotten it, unless it has initialized it on another node, or does so here meanwhile. */
     private void forgotten(State seen) {
-        if (!core.host().joins()) {
-            end.expire(seen);
-            return;
-        }
-        StoreQuestion.ask(() -> core.host().store().look(core.key())).thenAccept(look -> {
-            boolean used =
-                    look.filter(found -> !found.record().revision().isEmpty()).isPresent();
-            if (used) {
-                catchUp.accept(look.get().record());
-            } else {
-                end.expire(seen);
-            }
-        });
+        StoreQuestion.ask(() -> core.host().cluster().initializedElsewhere(core.key()))
+                .thenAccept(record -> record.ifPresentOrElse(catchUp, () -> end.expire(seen)));
     }
 
     /** Whether its client has attached and then said nothing for too long. */
@@ -85,13 +71,13 @@ final class SessionSweep {
                 && core.clock().passed(core.lifetime().initializationNanos(), core.since(), now);
     }
 
-    /** Whether the store takes nothing of what it was given. Where nodes share it, it is asked again and again, and says so itself. */
+    /** Whether the store takes nothing of what it was given. */
     private boolean isStuck(long now) {
         if (core.outbox().answered() || core.outbox().taken() != taken) {
             taken = core.outbox().taken();
             tookAt = now;
         }
-        return !core.host().joins() && core.clock().passed(STUCK_NANOS, tookAt, now);
+        return !core.host().cluster().repeatsCommits() && core.clock().passed(STUCK_NANOS, tookAt, now);
     }
 
     private void grownOld(long now, Step step) {

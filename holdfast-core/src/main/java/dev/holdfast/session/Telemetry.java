@@ -106,8 +106,8 @@ public final class Telemetry {
     }
 
     /** A session has come from the store. */
-    void returned(Supplier<AccessLog.Subject> session, boolean joins) {
-        access.begins(session, joins ? "joined" : "returned");
+    void returned(Supplier<AccessLog.Subject> session, SessionState as) {
+        access.begins(session, as == SessionState.DETACHED ? "returned" : "joined");
     }
 
     void detached(String sessionId, Duration grace) {

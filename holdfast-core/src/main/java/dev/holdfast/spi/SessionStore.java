@@ -1,5 +1,6 @@
 package dev.holdfast.spi;
 
+import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -88,6 +89,19 @@ public interface SessionStore extends AutoCloseable {
         return Optional.empty();
     }
 
+    /**
+     * The time by which sessions expire here, the same on each node; empty where that is the wall clock of the machine. Records of
+     * sessions are dated by it: the clock of a node's machine may be far off. By default empty.
+     */
+    default Optional<InstantSource> clock() {
+        return Optional.empty();
+    }
+
+    /** What makes an engine one of the nodes that share this store; empty where sessions are used by one node at a time. By default empty. */
+    default Optional<ClusterSupport> cluster() {
+        return Optional.empty();
+    }
+
     /** Releases what the store holds; completed appends keep their promise. Called by whoever made the store. */
     @Override
     void close();
@@ -97,8 +111,14 @@ public interface SessionStore extends AutoCloseable {
      *
      * @param durability what a completed append survives
      * @param shared whether several nodes can use it at once
+     * @param keeps whether it keeps what is appended; where not, an engine asks it for nothing that was, and appends nothing
      */
-    record Promise(Durability durability, boolean shared) {}
+    record Promise(Durability durability, boolean shared, boolean keeps) {
+        /** The promise of a store that keeps what is appended. */
+        public Promise(Durability durability, boolean shared) {
+            this(durability, shared, true);
+        }
+    }
 
     /** What a completed append survives. */
     enum Durability {

@@ -3,7 +3,7 @@ package dev.holdfast.gateway;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.ByteBudget;
-import dev.holdfast.MemoryStore;
+import dev.holdfast.NoStore;
 import dev.holdfast.gateway.process.Processes;
 import dev.holdfast.gateway.process.StdioOptions;
 import dev.holdfast.gateway.stdio.ShellServer;
@@ -70,7 +70,7 @@ class MetricsPageTest {
             Meters meters = new Meters();
             meters.watch(gateway.gateway.engine());
             meters.watch(backend);
-            meters.timed(new MemoryStore());
+            meters.timed(new NoStore());
             Map<String, Told> registered = new TreeMap<>();
             for (Meter meter : meters.registry().getMeters()) {
                 Meter.Id id = meter.getId();

@@ -272,7 +272,7 @@ public final class HoldfastTransportProviderBuilder {
     }
 
     /**
-     * The name of this node among those that share a {@link dev.holdfast.spi.SharedSessionStore}, for people who read logs; it need not
+     * The name of this node among those that share the store, for people who read logs; it need not
      * be unique. At most 64 letters, digits, dots, dashes and underscores. Default {@code node}.
      */
     public HoldfastTransportProviderBuilder nodeName(String value) {

@@ -4,7 +4,6 @@ import dev.holdfast.CallListener;
 import dev.holdfast.SessionLifecycleListener;
 import dev.holdfast.engine.SessionEngine;
 import dev.holdfast.spi.SessionStore;
-import dev.holdfast.spi.SharedSessionStore;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.Objects;
 import java.util.Queue;
@@ -45,9 +44,8 @@ public final class HoldfastMetrics implements AutoCloseable {
     /** The same store; how long it takes for what it is asked to do, and whether it fails, is measured. The caller closes the given one. */
     public SessionStore timed(SessionStore store) {
         StoreTimers timers = new StoreTimers(registry);
-        return store instanceof SharedSessionStore shared
-                ? new TimedSharedStore(shared, timers)
-                : new TimedStore(store, timers);
+        // only a store that nodes share comes with the classes of a cluster
+        return store.promise().shared() ? TimedSharedStore.of(store, timers) : new TimedStore(store, timers);
     }
 
     /** Registers what an engine holds and counts. Its stats are read when a meter is, and no more often than ten times a second. */

@@ -1,13 +1,16 @@
 package dev.holdfast.micrometer;
 
+import dev.holdfast.cluster.ClusterBus;
+import dev.holdfast.cluster.ClusterNodes;
+import dev.holdfast.cluster.SharedSessionStore;
 import dev.holdfast.micrometer.StoreTimers.Operation;
 import dev.holdfast.spi.Append;
-import dev.holdfast.spi.ClusterBus;
+import dev.holdfast.spi.ClusterSupport;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.Event;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionRecord;
-import dev.holdfast.spi.SharedSessionStore;
+import dev.holdfast.spi.SessionStore;
 import dev.holdfast.spi.StreamId;
 import java.time.InstantSource;
 import java.util.List;
@@ -20,6 +23,13 @@ import java.util.concurrent.CompletionStage;
  * many sessions a principal has, are not measured.
  */
 record TimedSharedStore(SharedSessionStore store, StoreTimers timers) implements SharedSessionStore {
+    /** The same for one that nodes claim from each other, and do not join. */
+    static SessionStore of(SessionStore store, StoreTimers timers) {
+        return store instanceof SharedSessionStore shared
+                ? new TimedSharedStore(shared, timers)
+                : new TimedStore(store, timers);
+    }
+
     @Override
     public Promise promise() {
         return store.promise();
@@ -28,6 +38,11 @@ record TimedSharedStore(SharedSessionStore store, StoreTimers timers) implements
     @Override
     public Optional<InstantSource> clock() {
         return store.clock();
+    }
+
+    @Override
+    public Optional<ClusterSupport> cluster() {
+        return Optional.of(ClusterNodes.sharing(this));
     }
 
     @Override

@@ -2,12 +2,14 @@ package dev.holdfast.micrometer;
 
 import dev.holdfast.micrometer.StoreTimers.Operation;
 import dev.holdfast.spi.Append;
+import dev.holdfast.spi.ClusterSupport;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.Event;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionRecord;
 import dev.holdfast.spi.SessionStore;
 import dev.holdfast.spi.StreamId;
+import java.time.InstantSource;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
@@ -52,6 +54,16 @@ record TimedStore(SessionStore store, StoreTimers timers) implements SessionStor
     @Override
     public CompletionStage<Boolean> delete(SessionKey key, Epoch epoch) {
         return timers.time(Operation.DELETE, () -> store.delete(key, epoch));
+    }
+
+    @Override
+    public Optional<InstantSource> clock() {
+        return store.clock();
+    }
+
+    @Override
+    public Optional<ClusterSupport> cluster() {
+        return store.cluster();
     }
 
     @Override

@@ -3,14 +3,14 @@ package dev.holdfast.micrometer;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.holdfast.MemoryCluster;
-import dev.holdfast.MemoryStore;
+import dev.holdfast.cluster.SharedSessionStore;
 import dev.holdfast.spi.Append;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionRecord;
 import dev.holdfast.spi.SessionStore;
-import dev.holdfast.spi.SharedSessionStore;
+import dev.holdfast.tck.MemoryCluster;
+import dev.holdfast.tck.MemoryStore;
 import io.micrometer.core.instrument.Timer;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
@@ -27,6 +27,8 @@ import org.junit.jupiter.api.Test;
 
 class TimedStoreTest {
     private static final SessionKey KEY = SessionKey.of("session", "ann");
+    private static final SessionStore.Promise PROMISE =
+            new SessionStore.Promise(SessionStore.Durability.NOTHING, false);
     private static final Append NOTHING = new Append(List.of(), List.of(), List.of());
 
     private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
@@ -35,7 +37,7 @@ class TimedStoreTest {
     private final SessionStore slow = (SessionStore) Proxy.newProxyInstance(
             SessionStore.class.getClassLoader(),
             new Class<?>[] {SessionStore.class},
-            (proxy, method, arguments) -> appending);
+            (proxy, method, arguments) -> method.getName().equals("promise") ? PROMISE : appending);
 
     private Timer timer(String operation, String outcome) {
         return registry.get("holdfast.store.operations")

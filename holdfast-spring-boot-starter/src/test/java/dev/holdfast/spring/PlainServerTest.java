@@ -2,7 +2,6 @@ package dev.holdfast.spring;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.MemoryStore;
 import dev.holdfast.NoStore;
 import dev.holdfast.SessionLifecycleListener;
 import dev.holdfast.mcp.HoldfastTransportProvider;
@@ -102,7 +101,7 @@ class PlainServerTest {
 
         @Bean
         SessionStore store() {
-            return new MemoryStore();
+            return new NoStore();
         }
 
         @Bean
@@ -155,7 +154,7 @@ class PlainServerTest {
                             .post("{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"ping\"}")
                             .statusCode())
                     .isEqualTo(401);
-            assertThat(context.getBean(SessionStore.class)).isInstanceOf(MemoryStore.class);
+            assertThat(context.getBean(SessionStore.class)).isInstanceOf(NoStore.class);
         }
     }
 

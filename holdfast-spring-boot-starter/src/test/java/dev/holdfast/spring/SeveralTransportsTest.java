@@ -2,7 +2,7 @@ package dev.holdfast.spring;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.MemoryStore;
+import dev.holdfast.NoStore;
 import dev.holdfast.mcp.HoldfastTransportProvider;
 import dev.holdfast.spi.SessionStore;
 import dev.holdfast.spring.actuate.HoldfastEndpoint;
@@ -126,12 +126,12 @@ class SeveralTransportsTest {
     static class Stores {
         @Bean
         SessionStore storeOfOne() {
-            return new MemoryStore();
+            return new NoStore();
         }
 
         @Bean
         SessionStore storeOfOther() {
-            return new MemoryStore();
+            return new NoStore();
         }
     }
 

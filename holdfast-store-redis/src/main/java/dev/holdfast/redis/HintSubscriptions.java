@@ -1,6 +1,6 @@
 package dev.holdfast.redis;
 
-import dev.holdfast.spi.SharedSessionStore.Tail;
+import dev.holdfast.cluster.SharedSessionStore.Tail;
 import io.lettuce.core.pubsub.RedisPubSubAdapter;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.nio.ByteBuffer;

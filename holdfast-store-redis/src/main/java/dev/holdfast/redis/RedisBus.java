@@ -1,7 +1,7 @@
 package dev.holdfast.redis;
 
+import dev.holdfast.cluster.ClusterBus;
 import dev.holdfast.redis.RedisConnector.Commands;
-import dev.holdfast.spi.ClusterBus;
 import io.lettuce.core.StreamMessage;
 import io.lettuce.core.XReadArgs;
 import java.time.Duration;

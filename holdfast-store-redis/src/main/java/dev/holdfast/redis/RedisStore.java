@@ -4,13 +4,15 @@ import static dev.holdfast.redis.RedisCodec.digits;
 import static dev.holdfast.redis.RedisCodec.packed;
 import static dev.holdfast.redis.RedisCodec.text;
 
+import dev.holdfast.cluster.ClusterBus;
+import dev.holdfast.cluster.ClusterNodes;
+import dev.holdfast.cluster.SharedSessionStore;
 import dev.holdfast.spi.Append;
-import dev.holdfast.spi.ClusterBus;
+import dev.holdfast.spi.ClusterSupport;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.Event;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionRecord;
-import dev.holdfast.spi.SharedSessionStore;
 import dev.holdfast.spi.StaleEpochException;
 import dev.holdfast.spi.StreamId;
 import dev.holdfast.spi.UnreadableSessionException;
@@ -89,6 +91,11 @@ public final class RedisStore implements SharedSessionStore {
     @Override
     public Optional<InstantSource> clock() {
         return Optional.of(clock);
+    }
+
+    @Override
+    public Optional<ClusterSupport> cluster() {
+        return Optional.of(ClusterNodes.sharing(this));
     }
 
     @Override

@@ -10,6 +10,7 @@ import static dev.holdfast.redis.RedisCodec.sized;
 import static dev.holdfast.redis.RedisCodec.stream;
 import static dev.holdfast.redis.RedisCodec.text;
 
+import dev.holdfast.cluster.SharedSessionStore;
 import dev.holdfast.spi.Append;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.Event;
@@ -20,7 +21,6 @@ import dev.holdfast.spi.SessionRecord;
 import dev.holdfast.spi.SessionRecord.RunningCall;
 import dev.holdfast.spi.SessionStore;
 import dev.holdfast.spi.SessionStore.Extent;
-import dev.holdfast.spi.SharedSessionStore;
 import dev.holdfast.spi.StreamId;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;

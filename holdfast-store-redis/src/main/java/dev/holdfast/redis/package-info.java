@@ -1,5 +1,5 @@
 /**
- * A {@link dev.holdfast.spi.SharedSessionStore} in Redis: {@link dev.holdfast.redis.RedisStore}. Many nodes use it at once, and
+ * A {@link dev.holdfast.cluster.SharedSessionStore} in Redis: {@link dev.holdfast.redis.RedisStore}. Many nodes use it at once, and
  * each session too.
  */
 @NullMarked

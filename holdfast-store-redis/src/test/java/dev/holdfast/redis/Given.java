@@ -3,13 +3,13 @@ package dev.holdfast.redis;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.fail;
 
+import dev.holdfast.cluster.SharedSessionStore;
 import dev.holdfast.spi.Append;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.Event;
 import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionRecord;
-import dev.holdfast.spi.SharedSessionStore;
 import dev.holdfast.spi.StreamId;
 import java.time.Duration;
 import java.util.List;
@@ -44,13 +44,7 @@ final class Given {
     }
 
     static Event unplaced(Epoch epoch, String text) {
-        return new Event(
-                StreamId.LISTENING,
-                epoch,
-                SharedSessionStore.UNPLACED,
-                EventKind.NOTIFICATION,
-                null,
-                text.getBytes(UTF_8));
+        return new Event(StreamId.LISTENING, epoch, Event.UNPLACED, EventKind.NOTIFICATION, null, text.getBytes(UTF_8));
     }
 
     static Append all(Event... events) {

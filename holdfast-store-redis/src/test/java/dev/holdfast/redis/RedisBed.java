@@ -1,7 +1,7 @@
 package dev.holdfast.redis;
 
+import dev.holdfast.cluster.SharedSessionStore;
 import dev.holdfast.spi.SessionKey;
-import dev.holdfast.spi.SharedSessionStore;
 import dev.holdfast.tck.DamagedBed;
 import dev.holdfast.tck.LossyBed;
 import dev.holdfast.tck.SharedBed;

@@ -5,7 +5,7 @@ import static dev.holdfast.redis.Given.await;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.MemoryCluster;
+import dev.holdfast.cluster.SharedSessionStore;
 import dev.holdfast.spi.Append;
 import dev.holdfast.spi.Event;
 import dev.holdfast.spi.EventKind;
@@ -14,8 +14,8 @@ import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionRecord;
 import dev.holdfast.spi.SessionStore.Look;
-import dev.holdfast.spi.SharedSessionStore;
 import dev.holdfast.spi.StreamId;
+import dev.holdfast.tck.MemoryCluster;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -130,7 +130,7 @@ class RedisModelTest {
         return new Event(
                 stream,
                 FIRST,
-                listening ? SharedSessionStore.UNPLACED : next,
+                listening ? Event.UNPLACED : next,
                 EventKind.NOTIFICATION,
                 null,
                 ("event " + random.nextInt()).getBytes(UTF_8));

@@ -10,8 +10,8 @@ import static dev.holdfast.redis.Given.until;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.holdfast.cluster.SharedSessionStore.Appended;
 import dev.holdfast.spi.SessionStore.Claim;
-import dev.holdfast.spi.SharedSessionStore.Appended;
 import dev.holdfast.spi.StreamId;
 import java.time.Duration;
 import java.util.List;

@@ -3,7 +3,7 @@ package dev.holdfast.tck;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.spi.ClusterBus;
+import dev.holdfast.cluster.ClusterBus;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;

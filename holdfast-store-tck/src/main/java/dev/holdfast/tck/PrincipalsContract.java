@@ -2,9 +2,9 @@ package dev.holdfast.tck;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.cluster.SharedSessionStore;
+import dev.holdfast.cluster.SharedSessionStore.Counted;
 import dev.holdfast.spi.SessionKey;
-import dev.holdfast.spi.SharedSessionStore;
-import dev.holdfast.spi.SharedSessionStore.Counted;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;

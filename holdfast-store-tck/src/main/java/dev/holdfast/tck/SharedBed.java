@@ -1,6 +1,6 @@
 package dev.holdfast.tck;
 
-import dev.holdfast.spi.SharedSessionStore;
+import dev.holdfast.cluster.SharedSessionStore;
 
 /** What a test needs of a store that nodes share. */
 public interface SharedBed extends StoreBed {

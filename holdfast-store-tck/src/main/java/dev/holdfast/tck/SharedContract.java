@@ -2,6 +2,9 @@ package dev.holdfast.tck;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.cluster.SharedSessionStore;
+import dev.holdfast.cluster.SharedSessionStore.Appended;
+import dev.holdfast.cluster.SharedSessionStore.Member;
 import dev.holdfast.spi.Append;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.Event;
@@ -9,9 +12,6 @@ import dev.holdfast.spi.RecordChange;
 import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.SessionStore;
 import dev.holdfast.spi.SessionStore.Extent;
-import dev.holdfast.spi.SharedSessionStore;
-import dev.holdfast.spi.SharedSessionStore.Appended;
-import dev.holdfast.spi.SharedSessionStore.Member;
 import dev.holdfast.spi.StaleEpochException;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;

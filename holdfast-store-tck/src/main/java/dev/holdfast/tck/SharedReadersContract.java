@@ -2,11 +2,11 @@ package dev.holdfast.tck;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.cluster.SharedSessionStore;
+import dev.holdfast.cluster.SharedSessionStore.Part;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.RecordChange;
 import dev.holdfast.spi.RequestId;
-import dev.holdfast.spi.SharedSessionStore;
-import dev.holdfast.spi.SharedSessionStore.Part;
 import dev.holdfast.spi.StreamId;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;

@@ -2,11 +2,11 @@ package dev.holdfast.tck;
 
 import static org.assertj.core.api.Assertions.fail;
 
+import dev.holdfast.cluster.SharedSessionStore;
 import dev.holdfast.spi.Append;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.Event;
 import dev.holdfast.spi.RecordChange;
-import dev.holdfast.spi.SharedSessionStore;
 import dev.holdfast.spi.StreamId;
 import java.time.Duration;
 import java.util.Arrays;
@@ -63,7 +63,7 @@ abstract class SharedStoreContract extends StoreContract {
 
     /** An event to which the store gives its place. */
     static Event unplaced(Epoch epoch, String text) {
-        Event placed = event(StreamId.LISTENING, epoch, SharedSessionStore.UNPLACED);
+        Event placed = event(StreamId.LISTENING, epoch, Event.UNPLACED);
         return new Event(placed.stream(), epoch, placed.offset(), placed.kind(), null, bytes(text));
     }
 

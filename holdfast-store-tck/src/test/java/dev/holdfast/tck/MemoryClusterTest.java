@@ -1,8 +1,7 @@
 package dev.holdfast.tck;
 
-import dev.holdfast.MemoryCluster;
+import dev.holdfast.cluster.SharedSessionStore;
 import dev.holdfast.spi.SessionKey;
-import dev.holdfast.spi.SharedSessionStore;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.concurrent.ForkJoinPool;

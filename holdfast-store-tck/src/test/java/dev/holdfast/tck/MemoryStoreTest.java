@@ -1,11 +1,16 @@
 package dev.holdfast.tck;
 
-import dev.holdfast.MemoryStore;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.SessionKey;
+import dev.holdfast.spi.SessionRecord;
 import dev.holdfast.spi.SessionStore;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Map;
 import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Test;
 
 /** The store in memory keeps the contract. */
 class MemoryStoreTest {
@@ -86,5 +91,23 @@ class MemoryStoreTest {
         Concurrency() {
             super(Bed::new);
         }
+    }
+
+    @Test
+    void theMemoryStoreGivesBackTheSpaceOfExpiredSessions() {
+        Bed bed = new Bed();
+        for (int i = 0; i < 3; i++) {
+            bed.store.create(
+                    SessionKey.of("session " + i, ""), new Epoch(1, i), record(bed.millis() + 60_000L * (i + 1)));
+        }
+        assertThat(bed.store.size()).isEqualTo(3);
+        bed.advance(Duration.ofMinutes(2));
+        bed.store.create(SessionKey.of("session 3", ""), new Epoch(1, 3), record(Long.MAX_VALUE));
+        assertThat(bed.store.size()).isEqualTo(2);
+    }
+
+    private static SessionRecord record(long expiresAt) {
+        return new SessionRecord(
+                1, SessionRecord.SESSION, "", expiresAt, SessionRecord.NO_EXTENSION, "", Map.of(), Map.of());
     }
 }

@@ -80,10 +80,27 @@ class RoomsTest {
     @ArchTest
     static final ArchRule coreNeedsTheJdkAndSlf4jOnly = classes()
             .that()
-            .resideInAnyPackage(CORE, LOG, SESSION, CLUSTER, ENGINE)
+            .resideInAnyPackage(CORE, LOG, SESSION, ENGINE)
             .should()
             .onlyDependOnClassesThat()
-            .resideInAnyPackage(CORE, LOG, SESSION, CLUSTER, ENGINE, SPI, JDK, JSPECIFY, SLF4J);
+            .resideInAnyPackage(CORE, LOG, SESSION, ENGINE, SPI, JDK, JSPECIFY, SLF4J);
+
+    /** Whoever runs one node needs none of it. */
+    @ArchTest
+    static final ArchRule clusterStandsOnTheSessionsOfTheCore = classes()
+            .that()
+            .resideInAPackage(CLUSTER)
+            .should()
+            .onlyDependOnClassesThat()
+            .resideInAnyPackage(CLUSTER, SESSION, LOG, CORE, SPI, JDK, JSPECIFY, SLF4J);
+
+    @ArchTest
+    static final ArchRule clusterIsForStoresThatNodesShare = classes()
+            .that()
+            .resideInAPackage(CLUSTER)
+            .should()
+            .onlyBeAccessed()
+            .byAnyPackage(CLUSTER, REDIS, TCK, MICROMETER);
 
     /** The public API is in {@code dev.holdfast}, the engine's front door in {@code dev.holdfast.engine}. */
     @ArchTest
@@ -103,8 +120,6 @@ class RoomsTest {
             .definedBy(SERVLET, EDGE_ROOMS, MCP, MICROMETER, GATEWAY)
             .whereLayer("engine")
             .mayOnlyBeAccessedByLayers("users")
-            .whereLayer("cluster")
-            .mayOnlyBeAccessedByLayers("engine")
             .whereLayer("session")
             .mayOnlyBeAccessedByLayers("engine", "cluster")
             .whereLayer("log")
@@ -284,7 +299,7 @@ class RoomsTest {
             .resideInAPackage(MICROMETER)
             .should()
             .onlyDependOnClassesThat()
-            .resideInAnyPackage(MICROMETER, JSON, ENGINE, CORE, SPI, JDK, JSPECIFY, "io.micrometer..");
+            .resideInAnyPackage(MICROMETER, JSON, ENGINE, CLUSTER, CORE, SPI, JDK, JSPECIFY, "io.micrometer..");
 
     @ArchTest
     static final ArchRule aStoreStandsOnTheSpiAndItsEngine = classes()
@@ -295,20 +310,21 @@ class RoomsTest {
             .resideInAnyPackage(ROCKSDB, SPI, JDK, JSPECIFY, SLF4J, "org.rocksdb..");
 
     @ArchTest
-    static final ArchRule theStoreInRedisStandsOnTheSpiAndItsClient = classes()
+    static final ArchRule theStoreInRedisStandsOnTheClusterTheSpiAndItsClient = classes()
             .that()
             .resideInAPackage(REDIS)
             .should()
             .onlyDependOnClassesThat()
-            .resideInAnyPackage(REDIS, SPI, JDK, JSPECIFY, SLF4J, "javax.net.ssl..", "io.lettuce..", "io.netty..");
+            .resideInAnyPackage(
+                    REDIS, CLUSTER, SPI, JDK, JSPECIFY, SLF4J, "javax.net.ssl..", "io.lettuce..", "io.netty..");
 
     @ArchTest
-    static final ArchRule theContractOfAStoreStandsOnTheSpiAndTheTestLibraries = classes()
+    static final ArchRule theContractOfAStoreStandsOnTheClusterTheSpiAndTheTestLibraries = classes()
             .that()
             .resideInAPackage(TCK)
             .should()
             .onlyDependOnClassesThat()
-            .resideInAnyPackage(TCK, SPI, JDK, JSPECIFY, "org.junit.jupiter.api..", "org.assertj..");
+            .resideInAnyPackage(TCK, CLUSTER, SPI, JDK, JSPECIFY, SLF4J, "org.junit.jupiter.api..", "org.assertj..");
 
     /** The demo server is written on the SDK, whose asynchronous handlers are Reactor's. */
     @ArchTest

@@ -2,9 +2,9 @@ package dev.holdfast.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.MemoryStore;
 import dev.holdfast.micrometer.ObservedCalls;
 import dev.holdfast.spi.SessionStore;
+import dev.holdfast.tck.MemoryStore;
 import io.micrometer.context.ContextRegistry;
 import io.micrometer.observation.Observation;
 import io.micrometer.observation.ObservationRegistry;

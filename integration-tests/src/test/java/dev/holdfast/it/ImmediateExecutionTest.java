@@ -156,7 +156,7 @@ class ImmediateExecutionTest {
 
     @Test
     void aCallWhoseBodyComesLate() throws Exception {
-        try (TestServer server = serverWith(new dev.holdfast.MemoryStore());
+        try (TestServer server = serverWith(new dev.holdfast.tck.MemoryStore());
                 RawSseSession sse = RawSseSession.open(server.port())) {
             RawSession session = RawSession.open(server.port());
             assertSeenThoughLate(session.send(late(who(session, "1", "ada"))), who(session, "1", "ada"), 200);

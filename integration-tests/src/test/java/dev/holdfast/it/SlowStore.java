@@ -1,7 +1,7 @@
 package dev.holdfast.it;
 
-import dev.holdfast.MemoryStore;
 import dev.holdfast.spi.SessionStore;
+import dev.holdfast.tck.MemoryStore;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.time.Duration;

@@ -1,6 +1,5 @@
 package dev.holdfast.benchmarks.server;
 
-import dev.holdfast.MemoryStore;
 import dev.holdfast.rocksdb.RocksDbStore;
 import dev.holdfast.spi.Append;
 import dev.holdfast.spi.Epoch;
@@ -9,6 +8,7 @@ import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionRecord;
 import dev.holdfast.spi.SessionStore;
 import dev.holdfast.spi.StreamId;
+import dev.holdfast.tck.MemoryStore;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;

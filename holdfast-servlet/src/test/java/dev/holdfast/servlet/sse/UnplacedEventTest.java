@@ -10,7 +10,6 @@ import dev.holdfast.servlet.io.EdgeClock;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.Event;
 import dev.holdfast.spi.EventKind;
-import dev.holdfast.spi.SharedSessionStore;
 import dev.holdfast.spi.StreamId;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
@@ -58,7 +57,7 @@ class UnplacedEventTest {
     private static final class Ending implements StreamReader {
         private final Queue<Next> nexts = new ArrayDeque<>(List.of(
                 new Events(List.of(event(1, "stored"))),
-                new Events(List.of(event(SharedSessionStore.UNPLACED, "unstored"))),
+                new Events(List.of(event(Event.UNPLACED, "unstored"))),
                 new End(EndReason.TERMINATED, Optional.empty())));
 
         @Override
@@ -68,7 +67,7 @@ class UnplacedEventTest {
 
         @Override
         public String position(Event event) {
-            return event.offset() == SharedSessionStore.UNPLACED ? "" : "at " + event.offset();
+            return event.offset() == Event.UNPLACED ? "" : "at " + event.offset();
         }
 
         @Override

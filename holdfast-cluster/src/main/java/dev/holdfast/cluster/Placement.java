@@ -1,0 +1,111 @@
+package dev.holdfast.cluster;
+
+import dev.holdfast.cluster.SharedSessionStore.Member;
+import dev.holdfast.cluster.SharedSessionStore.Part;
+import dev.holdfast.session.LiveSession;
+import dev.holdfast.spi.SessionKey;
+import dev.holdfast.spi.StreamId;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+
+/**
+ * Where the backend of a session is that exists once. A token names the epoch that has it, at first the one that has opened the
+ * session; whoever finds that dead fences it, makes the journal here what it has left, and gets the token by compare-and-set. So who
+ * has the token has the journal too, and opens a fresh backend from that.
+ */
+final class Placement {
+    /** The counter of a session's first epoch. */
+    private static final int OPENER = 1;
+
+    /** Where it is. */
+    sealed interface Place {}
+
+    /** On this node. */
+    record Here() implements Place {}
+
+    /** On another node, which lives. */
+    record There(Member member) implements Place {}
+
+    /** On no node that lives; and this one, which drains, takes it over from none. */
+    record Nowhere() implements Place {}
+
+    private final NodeStore store;
+    private final SharedWork<LiveSession, Long> takeovers = new SharedWork<>();
+
+    Placement(NodeStore store) {
+        this.store = store;
+    }
+
+    private static CompletionStage<Place> is(Place place) {
+        return CompletableFuture.completedFuture(place);
+    }
+
+    /** Finds it, and takes it over from a node that has died, unless this one drains. */
+    CompletionStage<Place> of(LiveSession session) {
+        SessionKey key = session.key();
+        return token(session).thenCompose(token -> {
+            int counter = token == SharedSessionStore.NO_TOKEN ? OPENER : (int) (long) token;
+            Optional<Membership> own = store.membership(key);
+            if (own.filter(here -> here.has(counter)).isPresent()) {
+                return is(new Here());
+            }
+            return store.members(key).thenCompose(members -> {
+                Optional<Member> member = members.stream()
+                        .filter(one -> one.epoch().counter() == counter)
+                        .findFirst();
+                return elsewhere(member, own).thenCompose(there -> {
+                    if (there) {
+                        return is(new There(member.orElseThrow()));
+                    }
+                    return session.replica().draining() ? is(new Nowhere()) : takeOver(session, token, member);
+                });
+            });
+        });
+    }
+
+    /** Whether another node has it, and lives. An epoch of this node that the session here does not have was left behind. */
+    private CompletionStage<Boolean> elsewhere(Optional<Member> member, Optional<Membership> own) {
+        return store.lives(member.filter(
+                one -> own.filter(here -> here.node.equals(one.node())).isEmpty()));
+    }
+
+    private CompletionStage<Long> token(LiveSession session) {
+        return token(session, SharedSessionStore.NO_TOKEN, SharedSessionStore.NO_TOKEN);
+    }
+
+    private CompletionStage<Long> token(LiveSession session, long expected, long token) {
+        return store.token(session.key(), session.replica().epoch(), StreamId.LISTENING, Part.BACKEND, expected, token);
+    }
+
+    /** Takes it over, once for all who need it here; then they look again, for another node may be quicker. */
+    private CompletionStage<Place> takeOver(LiveSession session, long before, Optional<Member> dead) {
+        return takeovers
+                .of(
+                        session,
+                        () -> token(session)
+                                .thenCompose(now -> now == before
+                                        ? take(session, before, dead)
+                                        : CompletableFuture.completedFuture(now)))
+                .thenCompose(now -> of(session));
+    }
+
+    private CompletionStage<Long> take(LiveSession session, long before, Optional<Member> dead) {
+        SessionKey key = session.key();
+        long own = session.replica().epoch().counter();
+        return store.fence(key, dead.stream().map(Member::epoch))
+                // a dead node may have something on the wire under any of its epochs
+                .thenCompose(fenced -> store.fenceDead(key))
+                .thenCompose(fenced -> store.look(key))
+                .thenCompose(look -> {
+                    look.ifPresent(kept -> session.replica().follow(kept.record()));
+                    return token(session, before, own);
+                })
+                .thenApply(now -> {
+                    if (now == own) {
+                        session.replica().openBackend();
+                    }
+                    return now;
+                });
+    }
+}

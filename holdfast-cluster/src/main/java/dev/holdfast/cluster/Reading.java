@@ -1,0 +1,281 @@
+package dev.holdfast.cluster;
+
+import dev.holdfast.CallWatch.Attachment;
+import dev.holdfast.EventId;
+import dev.holdfast.Resume;
+import dev.holdfast.StreamReader;
+import dev.holdfast.cluster.SharedSessionStore.Part;
+import dev.holdfast.session.LiveSession;
+import dev.holdfast.spi.Epoch;
+import dev.holdfast.spi.Event;
+import dev.holdfast.spi.RequestId;
+import dev.holdfast.spi.SessionKey;
+import dev.holdfast.spi.SessionStore.Extent;
+import dev.holdfast.spi.SessionStore.Look;
+import dev.holdfast.spi.StreamId;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Supplier;
+
+/** How a client of a session comes to read a stream: it takes the stream's token, which ends whoever reads it, wherever that is. */
+final class Reading {
+    private static final Extent NEW = new Extent(0, 0);
+    private static final int READ_BYTES = 1 << 16;
+    private static final String NOBODY = "";
+
+    private final LiveSession here;
+    private final SessionKey key;
+    private final NodeStore store;
+    private final SharedSession.Node node;
+
+    Reading(LiveSession here, NodeStore store, SharedSession.Node node) {
+        this.here = here;
+        this.key = here.key();
+        this.store = store;
+        this.node = node;
+    }
+
+    /** A stream that is to be read from the store. */
+    private record Source(StreamId stream, String writer, List<RequestId> requests, boolean over, Look look) {
+        /** A stream whose call has ended. */
+        private static Source over(StreamId stream, Look look) {
+            List<RequestId> lost = look.streams().getOrDefault(stream, NEW).lost();
+            return new Source(stream, NOBODY, lost, true, look);
+        }
+
+        private Extent extent() {
+            return look.streams().getOrDefault(stream, NEW);
+        }
+
+        /** Whether the answer that has ended it is not kept, though nobody has trimmed it. */
+        private boolean lost() {
+            return over && extent().bare();
+        }
+    }
+
+    /** Where a client goes on, and whether it has missed something. */
+    private record Place(TailReader.Start start, boolean missed) {}
+
+    private static CompletionStage<Resume> is(Resume resume) {
+        return CompletableFuture.completedFuture(resume);
+    }
+
+    /** From its token to its first read a reader has the stream alone on this node. */
+    private <T> CompletionStage<T> alone(StreamId stream, Supplier<CompletionStage<T>> reading) {
+        return node.tails().alone(here, stream, reading);
+    }
+
+    private Resume closed() {
+        return new Resume.Closed(here.replica().ended());
+    }
+
+    CompletionStage<Resume> listen() {
+        return alone(
+                StreamId.LISTENING,
+                () -> take(StreamId.LISTENING, NOBODY)
+                        .thenCompose(token -> store.look(key).thenApply(look -> {
+                            if (look.isEmpty()) {
+                                return closed();
+                            }
+                            Source source = listening(look.get());
+                            long confirmed = Math.min(
+                                    here.replica().confirmed(look.get().record()),
+                                    source.extent().last());
+                            boolean missed = source.extent().trimmed() > confirmed;
+                            TailReader.Start start = new TailReader.Start(
+                                    0, confirmed, look.get().epoch());
+                            node.deliveries().listened(here, confirmed);
+                            return begin(source, token, new Place(start, missed), Attachment.LISTENED);
+                        })));
+    }
+
+    private static Source listening(Look look) {
+        return new Source(StreamId.LISTENING, NOBODY, List.of(), false, look);
+    }
+
+    /** Reads the stream of a call that another node runs, from its start. */
+    CompletionStage<StreamReader> first(Forwarding.Started call, List<RequestId> requests) {
+        TailReader.Start start = new TailReader.Start(0, 0, call.epoch());
+        return alone(
+                call.stream(),
+                () -> take(call.stream(), NOBODY).thenApply(token -> {
+                    TailReader reader = new TailReader(
+                            new TailHost(here, store, node), call.stream(), call.writer(), token, start, requests);
+                    if (!node.tails().begin(here, reader, Attachment.STARTED)) {
+                        reader.end(here.replica().ended(), Optional.empty());
+                    }
+                    return reader;
+                }));
+    }
+
+    CompletionStage<Resume> resume(EventId after) {
+        StreamId stream = after.stream();
+        if (stream.equals(StreamId.LISTENING)) {
+            return store.look(key).thenCompose(look -> look.isEmpty() ? is(closed()) : resumeListening(after));
+        }
+        if (here.replica().writes(stream)) {
+            return resumeHere(after);
+        }
+        return node.writers().of(here, stream, after.offset()).thenCompose(standing -> {
+            if (standing instanceof Writers.Here) {
+                return resumeHere(after);
+            } else if (standing instanceof Writers.Elsewhere elsewhere) {
+                return resume(
+                        new Source(stream, elsewhere.node(), elsewhere.requests(), false, elsewhere.look()), after);
+            } else if (standing instanceof Writers.Over over) {
+                return resume(Source.over(stream, over.look()), after);
+            }
+            return here.resume(after);
+        });
+    }
+
+    private CompletionStage<Resume> resumeHere(EventId after) {
+        return alone(
+                after.stream(),
+                () -> take(after.stream(), NOBODY).thenCompose(token -> {
+                    store.membership(key).ifPresent(own -> {
+                        own.keep(here.replica()::writes);
+                        own.reads(after.stream(), token);
+                    });
+                    return here.resume(after);
+                }));
+    }
+
+    private CompletionStage<Resume> resume(Source source, EventId after) {
+        return alone(
+                source.stream(),
+                () -> take(source.stream(), source.writer()).thenCompose(token -> goOn(source, token, after)));
+    }
+
+    /** What the store has lost shows in a look that comes after the token. */
+    private CompletionStage<Resume> resumeListening(EventId after) {
+        return alone(
+                StreamId.LISTENING,
+                () -> take(StreamId.LISTENING, NOBODY)
+                        .thenCompose(token -> store.look(key)
+                                .thenCompose(look ->
+                                        look.isEmpty() ? is(closed()) : goOn(listening(look.get()), token, after))));
+    }
+
+    private CompletionStage<Resume> goOn(Source source, long token, EventId after) {
+        return place(source, after).thenApply(place -> {
+            if (source.over() && place.start().cursor() >= source.extent().last()) {
+                node.deliveries().of(here, source.stream());
+                return new Resume.Ended();
+            }
+            if (source.lost() && source.requests().isEmpty()) {
+                here.replica().missed(source.stream());
+                return new Resume.Unknown();
+            }
+            if (source.stream().equals(StreamId.LISTENING)) {
+                long had = place.start().cursor();
+                here.replica().release(had);
+                node.peers().tellOthers(key, new NodeMessage.Released(key, had));
+                node.deliveries().listened(here, had);
+            }
+            return begin(source, token, place, place.missed() ? Attachment.GAP : Attachment.RESUMED);
+        });
+    }
+
+    /** Finds the place of a cursor: of what is kept, the client has no event that is newer than its cursor's epoch. */
+    private CompletionStage<Place> place(Source source, EventId after) {
+        Extent extent = source.extent();
+        boolean forgotten = here.replica().forgot(after.epoch());
+        boolean ours =
+                forgotten || here.replica().had(after.epoch(), source.look().epoch());
+        // what a call's heir writes comes behind what its client has seen
+        long last = source.stream().equals(StreamId.LISTENING) ? extent.last() : Long.MAX_VALUE;
+        long most = ours ? Math.min(after.offset(), last) : 0;
+        return reach(source.stream(), after, 0, most).thenApply(cursor -> {
+            boolean missed = !ours
+                    || forgotten
+                    || cursor < after.offset()
+                    || cursor > extent.last()
+                    || cursor < extent.trimmed()
+                    || after.epoch().counter() < source.look().certainFrom();
+            Epoch epoch = ours ? after.epoch() : source.look().epoch();
+            return new Place(new TailReader.Start(cursor, 0, epoch), missed);
+        });
+    }
+
+    private CompletionStage<Long> reach(StreamId stream, EventId after, long from, long most) {
+        if (from >= most) {
+            return CompletableFuture.completedFuture(most);
+        }
+        return store.read(key, stream, from, READ_BYTES).thenCompose(events -> {
+            for (Event event : events) {
+                if (event.offset() > most) {
+                    return CompletableFuture.completedFuture(most);
+                }
+                if (!after.covers(event.offset(), event.epoch())) {
+                    return CompletableFuture.completedFuture(event.offset() - 1);
+                }
+            }
+            return events.isEmpty()
+                    ? CompletableFuture.completedFuture(most)
+                    : reach(stream, after, events.get(events.size() - 1).offset(), most);
+        });
+    }
+
+    private Resume begin(Source source, long token, Place place, Attachment how) {
+        TailReader reader = new TailReader(
+                new TailHost(here, store, node),
+                source.stream(),
+                source.writer(),
+                token,
+                place.start(),
+                source.requests());
+        if (source.over()) {
+            boolean unused = reader.over(source.lost() ? source.extent().last() : 0);
+        }
+        if (!node.tails().begin(here, reader, how)) {
+            return closed();
+        }
+        if (place.missed()) {
+            here.replica().missed(source.stream());
+            return new Resume.Gap(reader);
+        }
+        return new Resume.Resumed(reader);
+    }
+
+    /**
+     * Takes the token of a stream, and ends whoever reads it now.
+     *
+     * @param writer the node on which the first reader of a call's stream may be, who has no token
+     */
+    private CompletionStage<Long> take(StreamId stream, String writer) {
+        Epoch epoch = here.replica().epoch();
+        Optional<Membership> own = store.membership(key);
+        if (own.isEmpty()) {
+            throw new IllegalStateException("the session has left this node");
+        }
+        return take(
+                stream, writer, epoch, SharedSessionStore.NO_TOKEN, own.get().nextToken(epoch), own.get());
+    }
+
+    private CompletionStage<Long> take(
+            StreamId stream, String writer, Epoch epoch, long expected, long token, Membership own) {
+        return store.token(key, epoch, stream, Part.READER, expected, token).thenCompose(now -> {
+            if (now != token) {
+                return take(stream, writer, epoch, now, token, own);
+            }
+            end(stream, writer, expected, own);
+            return CompletableFuture.completedFuture(token);
+        });
+    }
+
+    private void end(StreamId stream, String writer, long older, Membership own) {
+        if (!writer.isEmpty()) {
+            // nobody may have told the first reader, who has no token, of those that came before this one
+            node.peers().tell(writer, new NodeMessage.Superseded(key, stream, SharedSessionStore.NO_TOKEN));
+        }
+        int counter = (int) (older >>> Integer.SIZE);
+        if (own.has(counter)) {
+            node.tails().superseded(here, stream, older);
+        } else if (older != SharedSessionStore.NO_TOKEN) {
+            node.peers().tell(key, counter, new NodeMessage.Superseded(key, stream, older));
+        }
+    }
+}

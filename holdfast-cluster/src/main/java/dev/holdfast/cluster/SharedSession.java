@@ -1,0 +1,181 @@
+package dev.holdfast.cluster;
+
+import dev.holdfast.Call;
+import dev.holdfast.EndReason;
+import dev.holdfast.EventId;
+import dev.holdfast.Refusal;
+import dev.holdfast.Resume;
+import dev.holdfast.Session;
+import dev.holdfast.SessionState;
+import dev.holdfast.StoreUnavailableException;
+import dev.holdfast.session.Cancellation;
+import dev.holdfast.session.ClusterMembership;
+import dev.holdfast.session.LiveSession;
+import dev.holdfast.session.StoreQuestion;
+import dev.holdfast.session.UnreadableException;
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.JournalChange;
+import dev.holdfast.spi.RequestId;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
+import java.util.function.Supplier;
+
+/**
+ * A session as those who talk to its client use it, on one node of several: calls run here, with streams of their own; what other
+ * nodes have of it is read from the store, and reached through their inboxes.
+ */
+final class SharedSession implements Session {
+    private final LiveSession here;
+    private final NodeStore store;
+    private final Node node;
+
+    /**
+     * What a session needs of its node.
+     *
+     * @param blocking does something where it may block
+     */
+    record Node(
+            ClusterMembership.Host engine,
+            Executor blocking,
+            Peers peers,
+            Tails tails,
+            Writers writers,
+            Deliveries deliveries,
+            JournalVersions versions,
+            BackendMessages forBackends,
+            Optional<Forwarding> forwarding) {}
+
+    SharedSession(LiveSession here, NodeStore store, Node node) {
+        this.here = here;
+        this.store = store;
+        this.node = node;
+    }
+
+    @Override
+    public String id() {
+        return here.id();
+    }
+
+    @Override
+    public String shortId() {
+        return here.shortId();
+    }
+
+    @Override
+    public String revision() {
+        return here.revision();
+    }
+
+    @Override
+    public boolean listensOnly() {
+        return here.listensOnly();
+    }
+
+    @Override
+    public SessionState state() {
+        return here.state();
+    }
+
+    /** Asks; how it fails is one. Where what the store has will never be readable, the session ends. */
+    private <T> CompletionStage<T> ask(Supplier<CompletionStage<T>> question) {
+        return StoreQuestion.ask(question).whenComplete((answer, failure) -> {
+            if (LastingQuestions.causeOf(failure) instanceof UnreadableException lost) {
+                here.replica().unreadable(lost);
+            }
+        });
+    }
+
+    @Override
+    public CompletionStage<Call.Outcome> call(List<InboundMessage> requests) {
+        if (!node.engine.storeWorks()) {
+            return CompletableFuture.failedFuture(new StoreUnavailableException(null));
+        }
+        return node.forwarding.isPresent()
+                ? ask(() -> node.forwarding.get().call(here, requests))
+                : here.call(requests).thenCompose(outcome -> node.versions.catchUpFor(here, outcome));
+    }
+
+    @Override
+    public CompletionStage<Optional<Refusal>> notify(InboundMessage notification) {
+        if (!(notification.journal() instanceof JournalChange.None) && !node.engine.storeWorks()) {
+            return CompletableFuture.failedFuture(new StoreUnavailableException(null));
+        }
+        if (node.forwarding.isPresent()) {
+            return ask(() -> node.forwarding.get().notify(here, notification));
+        }
+        return node.forBackends.notifyOwn(here, notification);
+    }
+
+    @Override
+    public CompletionStage<Boolean> answer(InboundMessage response) {
+        return here.answer(response)
+                .thenCompose(taken -> taken ? CompletableFuture.completedFuture(true) : deliver(response));
+    }
+
+    /** Whoever has asked gets an error in the place of an answer that is too large to be sent there. */
+    private CompletionStage<Boolean> deliver(InboundMessage response) {
+        return ask(() -> node.peers.deliver(here.key(), new NodeMessage.Answered(here.key(), response)))
+                .thenApply(others -> others > 0)
+                .exceptionallyCompose(failure -> LastingQuestions.isTooLarge(failure)
+                        ? deliver(here.replica().tooLarge(response))
+                        : CompletableFuture.failedFuture(failure));
+    }
+
+    /**
+     * Where a backend exists once, a call may come to its node behind its cancellation. If the call came in here, or runs here, its number
+     * is known, and other nodes hear of that call: the one that runs it, or the one that has sent it and would run it as a new one if this
+     * node died. Else all nodes hear of the cancellation twice: a call that comes even behind the second word was on its way at the
+     * first, where it had come in. That node tells of the cancellation again when it hears what has become of the call; where it dies
+     * before that, or loses its lease, or the node to which it has sent the call takes no more into its inbox, nobody does.
+     */
+    @Override
+    public CompletionStage<Void> cancel(RequestId request, InboundMessage notification) {
+        boolean once = node.forwarding.isPresent();
+        long number = node.forwarding.map(Forwarding::nextNumber).orElse(Cancellation.ONCE);
+        Cancellation cancellation = new Cancellation(request, notification, number, Cancellation.ANY);
+        OptionalLong found = here.cancel(cancellation);
+        if (found.isPresent()) {
+            return found.getAsLong() == Cancellation.ANY
+                    ? CompletableFuture.completedFuture(null)
+                    : tellOthers(cancellation.of(found.getAsLong()));
+        }
+        CompletionStage<Void> told = tellOthers(cancellation);
+        return once
+                ? told.thenCompose(done -> tellOthers(cancellation))
+                        .thenRunAsync(() -> here.cancel(cancellation), node.blocking)
+                : told;
+    }
+
+    private CompletionStage<Void> tellOthers(Cancellation cancellation) {
+        Cancellation told = here.replica().toldElsewhere(cancellation);
+        return ask(() -> node.peers.deliver(here.key(), new NodeMessage.Cancelled(here.key(), told)))
+                .thenAccept(others -> {});
+    }
+
+    @Override
+    public CompletionStage<Resume> listen() {
+        return node.engine.handingOver() ? drained() : ask(() -> reading().listen());
+    }
+
+    @Override
+    public CompletionStage<Resume> resume(EventId after) {
+        return node.engine.handingOver() ? drained() : ask(() -> reading().resume(after));
+    }
+
+    private static CompletionStage<Resume> drained() {
+        return CompletableFuture.completedFuture(new Resume.Closed(EndReason.DRAINED));
+    }
+
+    private Reading reading() {
+        return new Reading(here, store, node);
+    }
+
+    @Override
+    public CompletionStage<Void> terminate() {
+        return here.terminate();
+    }
+}

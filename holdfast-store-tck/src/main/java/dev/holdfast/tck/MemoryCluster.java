@@ -1,0 +1,236 @@
+package dev.holdfast.tck;
+
+import dev.holdfast.cluster.ClusterBus;
+import dev.holdfast.cluster.ClusterNodes;
+import dev.holdfast.cluster.SharedSessionStore;
+import dev.holdfast.spi.Append;
+import dev.holdfast.spi.ClusterSupport;
+import dev.holdfast.spi.Epoch;
+import dev.holdfast.spi.Event;
+import dev.holdfast.spi.ExpiryClock;
+import dev.holdfast.spi.SessionKey;
+import dev.holdfast.spi.SessionRecord;
+import dev.holdfast.spi.StreamId;
+import java.time.InstantSource;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ForkJoinPool;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Function;
+
+/**
+ * A store that the engines of one JVM share, as the nodes of a cluster share one over the network: for tests of what runs on many
+ * nodes. Its sessions are lost with the process. Give the same object to each engine; closing it removes everything. Every stage is
+ * complete when it is returned.
+ */
+public final class MemoryCluster implements SharedSessionStore {
+    // the cluster outlives each of its engines, as a store over the network does
+    private static final Promise PROMISE = new Promise(Durability.PROCESS_DEATH, true);
+
+    private final Map<SessionKey, SharedMemorySession> sessions = new ConcurrentHashMap<>();
+    private final Map<SessionKey, List<Runnable>> tails = new ConcurrentHashMap<>();
+    /** Until when which sessions of each principal count; what is inside changes inside of the map. */
+    private final Map<String, Map<SessionKey, Long>> counted = new ConcurrentHashMap<>();
+
+    private final InstantSource clock;
+    private final Executor executor;
+    private final MemoryBus bus;
+
+    /** Follows an {@link ExpiryClock} of the system's clocks; hands over hints and messages on the common pool. */
+    public MemoryCluster() {
+        this(new ExpiryClock(), ForkJoinPool.commonPool());
+    }
+
+    /**
+     * Follows a clock of the caller's.
+     *
+     * @param clock by which sessions expire and leases lapse
+     * @param executor hands over hints and messages
+     */
+    public MemoryCluster(InstantSource clock, Executor executor) {
+        this.clock = Objects.requireNonNull(clock, "clock");
+        this.executor = Objects.requireNonNull(executor, "executor");
+        this.bus = new MemoryBus(clock, executor);
+    }
+
+    @Override
+    public Promise promise() {
+        return PROMISE;
+    }
+
+    @Override
+    public Optional<InstantSource> clock() {
+        return Optional.of(clock);
+    }
+
+    @Override
+    public Optional<ClusterSupport> cluster() {
+        return Optional.of(ClusterNodes.sharing(this));
+    }
+
+    @Override
+    public ClusterBus bus() {
+        return bus;
+    }
+
+    @Override
+    public CompletionStage<Void> create(SessionKey key, Epoch epoch, SessionRecord record, String node) {
+        sessions.values().removeIf(this::expired);
+        SharedMemorySession fresh = new SharedMemorySession(new MemorySession(epoch, record), epoch, node);
+        return sessions.putIfAbsent(key, fresh) == null
+                ? CompletableFuture.completedFuture(null)
+                : CompletableFuture.failedFuture(new IllegalStateException("the session exists"));
+    }
+
+    @Override
+    public CompletionStage<Optional<Claim>> claim(SessionKey key, int nonce) {
+        return ask(key, session -> session.claim(nonce));
+    }
+
+    @Override
+    public CompletionStage<Optional<Joined>> join(SessionKey key, int nonce, String node) {
+        return ask(key, session -> session.join(nonce, node));
+    }
+
+    @Override
+    public CompletionStage<Optional<Look>> look(SessionKey key) {
+        return ask(key, SharedMemorySession::look);
+    }
+
+    @Override
+    public CompletionStage<Boolean> fence(SessionKey key, Epoch epoch) {
+        return ask(key, session -> session.fence(epoch)).thenApply(fenced -> fenced.orElse(false));
+    }
+
+    @Override
+    public CompletionStage<List<Member>> members(SessionKey key) {
+        return ask(key, SharedMemorySession::members).thenApply(members -> members.orElse(List.of()));
+    }
+
+    @Override
+    public CompletionStage<Appended> commit(SessionKey key, Epoch epoch, long number, Append append) {
+        return demand(key, session -> {
+            Appended appended = session.commit(epoch, number, append);
+            hint(key);
+            return appended;
+        });
+    }
+
+    @Override
+    public CompletionStage<Long> token(
+            SessionKey key, Epoch epoch, StreamId stream, Part part, long expected, long token) {
+        return demand(key, session -> session.token(epoch, stream, part, expected, token));
+    }
+
+    @Override
+    public CompletionStage<List<Event>> read(SessionKey key, StreamId stream, long after, int maxBytes) {
+        return ask(key, session -> session.read(stream, after, maxBytes)).thenApply(found -> found.orElse(List.of()));
+    }
+
+    /** Loses the events of a session, and not its record, as a store may that evicts or is damaged. */
+    public void loseEvents(SessionKey key) {
+        find(key).ifPresent(SharedMemorySession::loseEvents);
+    }
+
+    @Override
+    public CompletionStage<Void> delete(SessionKey key) {
+        sessions.remove(key);
+        hint(key);
+        return CompletableFuture.completedFuture(null);
+    }
+
+    @Override
+    public CompletionStage<Boolean> delete(SessionKey key, Epoch epoch) {
+        SharedMemorySession stays = sessions.computeIfPresent(
+                key, (name, session) -> expired(session) || session.ownedBy(epoch) ? null : session);
+        hint(key);
+        return CompletableFuture.completedFuture(stays == null);
+    }
+
+    @Override
+    public CompletionStage<Counted> count(String principal, SessionKey key, long until, int most) {
+        AtomicReference<Counted> answer = new AtomicReference<>(new Counted(true, List.of()));
+        counted.compute(principal, (who, before) -> {
+            Map<SessionKey, Long> sessions = before == null ? new HashMap<>() : before;
+            sessions.values().removeIf(time -> time <= clock.millis());
+            if (sessions.containsKey(key) || sessions.size() < most) {
+                sessions.merge(key, until, Math::max);
+            } else {
+                answer.setPlain(new Counted(false, first(sessions)));
+            }
+            return sessions;
+        });
+        return CompletableFuture.completedFuture(answer.getPlain());
+    }
+
+    private static List<SessionKey> first(Map<SessionKey, Long> sessions) {
+        return sessions.entrySet().stream()
+                .sorted(Map.Entry.comparingByValue())
+                .limit(COUNTED_TOLD)
+                .map(Map.Entry::getKey)
+                .toList();
+    }
+
+    @Override
+    public CompletionStage<Void> uncount(String principal, SessionKey key) {
+        counted.computeIfPresent(principal, (who, sessions) -> {
+            sessions.remove(key);
+            return sessions.isEmpty() ? null : sessions;
+        });
+        return CompletableFuture.completedFuture(null);
+    }
+
+    @Override
+    public Tail tail(SessionKey key, Runnable hinted) {
+        // of two equal ones each is closed by itself
+        Runnable own = () -> executor.execute(hinted);
+        tails.computeIfAbsent(key, name -> new CopyOnWriteArrayList<>()).add(own);
+        return () -> tails.computeIfPresent(key, (name, all) -> {
+            all.remove(own);
+            return all.isEmpty() ? null : all;
+        });
+    }
+
+    private void hint(SessionKey key) {
+        tails.getOrDefault(key, List.of()).forEach(Runnable::run);
+    }
+
+    @Override
+    public void close() {
+        sessions.clear();
+        tails.clear();
+        counted.clear();
+        bus.close();
+    }
+
+    /** What the session says, empty where there is none. */
+    private <T> CompletionStage<Optional<T>> ask(SessionKey key, Function<SharedMemorySession, T> question) {
+        return CompletableFuture.completedFuture(find(key).map(question));
+    }
+
+    private Optional<SharedMemorySession> find(SessionKey key) {
+        return Optional.ofNullable(sessions.get(key)).filter(kept -> !expired(kept));
+    }
+
+    /** What the session says, where there has to be one. */
+    private <T> CompletionStage<T> demand(SessionKey key, Function<SharedMemorySession, T> question) {
+        try {
+            SharedMemorySession session = find(key).orElseThrow(() -> new IllegalStateException("no such session"));
+            return CompletableFuture.completedFuture(question.apply(session));
+        } catch (RuntimeException e) {
+            return CompletableFuture.failedFuture(e);
+        }
+    }
+
+    private boolean expired(SharedMemorySession session) {
+        return session.expiresAt() <= clock.millis();
+    }
+}
