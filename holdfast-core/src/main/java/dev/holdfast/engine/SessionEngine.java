@@ -249,7 +249,7 @@ public final class SessionEngine implements AutoCloseable {
 
     /** Counts a connection of the edge whose peer takes no bytes. */
     public void stalled(WriteStall kind) {
-        telemetry.reading().stalled(kind);
+        telemetry.stalled(kind);
     }
 
     /**

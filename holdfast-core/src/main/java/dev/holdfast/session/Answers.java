@@ -20,7 +20,6 @@ import java.util.function.Predicate;
 
 /** How the requests of a session's client end: with an answer of the backend, with an error of the engine's own, or without either. */
 final class Answers {
-    static final int INTERNAL_ERROR = -32603;
     private static final String NOT_STORED = "the response could not be stored";
 
     private final SessionCore core;
@@ -65,7 +64,7 @@ final class Answers {
     }
 
     private OutboundMessage error(CallRequest request, String cause) {
-        return core.host().messages().error(request.id(), INTERNAL_ERROR, cause);
+        return core.host().messages().error(request.id(), SessionCore.INTERNAL_ERROR, cause);
     }
 
     /** The answer to a request on its way into the log. */

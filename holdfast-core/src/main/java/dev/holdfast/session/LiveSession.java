@@ -131,7 +131,7 @@ public final class LiveSession implements Session {
         public CallWatch watch(InboundMessage request, boolean again) {
             CallWatch watch = core.host().telemetry().started(LiveSession.this, request);
             return AccessLog.tellsCalls()
-                    ? new GuardedWatch(AccessLog.follow(
+                    ? new Telemetry.Guarded(AccessLog.follow(
                             core.shortId(), core.principal(), core.host().messages(), core::now, request, again, watch))
                     : watch;
         }

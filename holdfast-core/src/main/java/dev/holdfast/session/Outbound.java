@@ -160,7 +160,7 @@ final class Outbound {
             RequestId id = Objects.requireNonNull(question.node().event.id());
             byte[] error = core.host()
                     .messages()
-                    .error(id, Answers.INTERNAL_ERROR, GIVEN_UP)
+                    .error(id, SessionCore.INTERNAL_ERROR, GIVEN_UP)
                     .bytes();
             InboundMessage response = new InboundMessage(
                     InboundMessage.Kind.RESPONSE, id, "", error, JournalChange.NONE, InboundMessage.NO_CONTEXT);
@@ -178,7 +178,7 @@ final class Outbound {
         core.run(step -> {
             core.outbox().close(step);
             for (CallRequest request : core.requests().all()) {
-                request.call().stream().say(new LastWords(core).to(List.of(request.id()), reason), step);
+                request.call().stream().say(core.finalErrors(List.of(request.id()), reason), step);
             }
             for (LiveStream stream : core.streams().all()) {
                 if (reason == EndReason.PARKED && !stream.recorded()) {

@@ -106,7 +106,7 @@ public final class Readers implements LiveReader.Host {
         if (!attach(reader, step)) {
             return new Resume.Closed(core.ended());
         }
-        core.host().telemetry().reading().attached(how, reader.waiting());
+        core.host().telemetry().attached(how, reader.waiting());
         core.requests().watching(reader.stream()).forEach(watch -> step.then(() -> watch.attached(how)));
         if (!missed) {
             return new Resume.Resumed(reader);
@@ -135,7 +135,7 @@ public final class Readers implements LiveReader.Host {
             core.record().follow();
         }
         older.ifPresent(superseded -> {
-            core.host().telemetry().reading().supersede();
+            core.host().telemetry().superseded();
             supersede(superseded, step);
         });
         return true;
@@ -159,7 +159,7 @@ public final class Readers implements LiveReader.Host {
                 listenersOutside++;
                 core.record().follow();
             }
-            core.host().telemetry().reading().attached(how, 0);
+            core.host().telemetry().attached(how, 0);
             return true;
         });
     }
@@ -196,7 +196,7 @@ public final class Readers implements LiveReader.Host {
         core.run(step -> core.streams()
                 .find(id)
                 .ifPresent(stream -> stream.reader().ifPresent(older -> {
-                    core.host().telemetry().reading().supersede();
+                    core.host().telemetry().superseded();
                     retire(stream, older, step);
                 })));
     }

@@ -13,8 +13,10 @@ import dev.holdfast.log.Streams;
 import dev.holdfast.session.Lifecycle.Move;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.MessageFactory;
+import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.SessionKey;
+import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
@@ -28,6 +30,9 @@ import org.jspecify.annotations.Nullable;
  * but the name and the life is used inside a {@link #step}.
  */
 public final class SessionCore {
+    static final int INTERNAL_ERROR = -32603;
+    private static final String LOST = "the response to this request is lost: the session store has it no more";
+
     private final SessionOwner owner;
     private final SessionHost host;
     private final EngineClock clock;
@@ -263,6 +268,31 @@ public final class SessionCore {
     /** Whether a session that has ended so can be found in the store again. */
     boolean leavesToStore(EndReason why) {
         return host.cluster().leavesToStore(why, listensOnly);
+    }
+
+    /**
+     * What the client of a call is told when its session has ended and no store takes the answer any more: an error for each request
+     * without one, which has no place in its stream, and so no id. Nothing where the session can be found again: there its calls go on,
+     * or are ended. Takes no lock.
+     */
+    List<OutboundMessage> finalErrors(Collection<RequestId> unanswered, EndReason why) {
+        return leavesToStore(why) ? List.of() : errors(unanswered, ended(why));
+    }
+
+    /** What the client is told in the place of answers that the store has lost; takes no lock. */
+    List<OutboundMessage> lostErrors(Collection<RequestId> unanswered) {
+        return errors(unanswered, LOST);
+    }
+
+    private List<OutboundMessage> errors(Collection<RequestId> unanswered, String cause) {
+        return unanswered.stream()
+                .map(request -> host.messages().error(request, INTERNAL_ERROR, cause))
+                .toList();
+    }
+
+    /** What ends all calls of a session that has ended. */
+    static String ended(EndReason why) {
+        return "the session has ended: " + why.text();
     }
 
     /**

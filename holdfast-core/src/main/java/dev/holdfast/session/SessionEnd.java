@@ -93,7 +93,7 @@ public final class SessionEnd {
         }
         EndReason why = core.ended();
         leave();
-        answers.failRunning(LastWords.cause(why)).whenComplete((done, failure) -> {
+        answers.failRunning(SessionCore.ended(why)).whenComplete((done, failure) -> {
             tell(why, move.before());
             if (core.isTakenOver() && why != EndReason.TERMINATED) {
                 giveUp();
@@ -140,7 +140,7 @@ public final class SessionEnd {
      * successor of this server.
      */
     public void handOver() {
-        answers.failUnrepeatable(core.host().durable() ? SHUTDOWN : LastWords.cause(EndReason.DRAINED))
+        answers.failUnrepeatable(core.host().durable() ? SHUTDOWN : SessionCore.ended(EndReason.DRAINED))
                 .whenComplete((done, failure) -> readers.handOver());
     }
 

@@ -93,12 +93,12 @@ public final class SessionReplica {
 
     /** What the client is told at the end of a stream that has brought no answer to these requests; takes no lock. */
     public List<OutboundMessage> lastWords(Collection<RequestId> unanswered, EndReason why) {
-        return new LastWords(core).to(unanswered, why);
+        return core.finalErrors(unanswered, why);
     }
 
     /** What the client is told in the place of answers that the store has lost; takes no lock. */
     public List<OutboundMessage> lost(Collection<RequestId> unanswered) {
-        return new LastWords(core).lost(unanswered);
+        return core.lostErrors(unanswered);
     }
 
     /** A connection begins to read what other nodes write; false if the session is at its end. */
@@ -291,7 +291,7 @@ public final class SessionReplica {
         RequestId id = response.requiredId();
         byte[] error = core.host()
                 .messages()
-                .error(id, Answers.INTERNAL_ERROR, "the client's answer is too large for the session store")
+                .error(id, SessionCore.INTERNAL_ERROR, "the client's answer is too large for the session store")
                 .bytes();
         return new InboundMessage(
                 InboundMessage.Kind.RESPONSE, id, "", error, JournalChange.NONE, InboundMessage.NO_CONTEXT);

@@ -2,6 +2,7 @@ package dev.holdfast.session;
 
 import dev.holdfast.CallListener;
 import dev.holdfast.CallWatch;
+import dev.holdfast.CallWatch.Attachment;
 import dev.holdfast.EndReason;
 import dev.holdfast.EngineStats;
 import dev.holdfast.LogThrottle;
@@ -10,12 +11,15 @@ import dev.holdfast.RestoreOutcome;
 import dev.holdfast.Session;
 import dev.holdfast.SessionLifecycleListener;
 import dev.holdfast.SessionState;
+import dev.holdfast.WriteStall;
 import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.SessionStore;
 import java.time.Duration;
 import java.util.EnumMap;
 import java.util.Map;
 import java.util.Objects;
+import java.util.TreeMap;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
@@ -31,7 +35,11 @@ public final class Telemetry {
 
     private final SessionLifecycleListener listener;
     private final CallListener calls;
-    private final ReadingCounts reading = new ReadingCounts();
+    private final LongAdder listened = new LongAdder();
+    private final LongAdder resumed = new LongAdder();
+    private final LongAdder superseded = new LongAdder();
+    private final LongAdder replayed = new LongAdder();
+    private final Map<WriteStall, LongAdder> stalls = new EnumMap<>(WriteStall.class);
     private final LongAdder restored = new LongAdder();
     private final LongAdder created = new LongAdder();
     private final LongAdder gaps = new LongAdder();
@@ -62,6 +70,9 @@ public final class Telemetry {
         this.access = new AccessLog(clock);
         for (EndReason reason : EndReason.values()) {
             ended.put(reason, new LongAdder());
+        }
+        for (WriteStall kind : WriteStall.values()) {
+            stalls.put(kind, new LongAdder());
         }
         for (Refusal reason : Refusal.values()) {
             refused.put(reason, new Told(new LongAdder(), new LogThrottle(1, clock)));
@@ -123,16 +134,31 @@ public final class Telemetry {
         tell(l -> l.onSessionReconnected(sessionId));
     }
 
-    /** What is counted of connections that read. */
-    public ReadingCounts reading() {
-        return reading;
+    /**
+     * A client came to read a stream.
+     *
+     * @param messages how many were kept for it
+     */
+    void attached(Attachment how, long messages) {
+        (how == Attachment.LISTENED ? listened : resumed).increment();
+        replayed.add(messages);
+    }
+
+    /** A newer connection took a stream over. */
+    void superseded() {
+        superseded.increment();
+    }
+
+    /** The peer of a connection takes no bytes. */
+    public void stalled(WriteStall kind) {
+        of(stalls, kind).increment();
     }
 
     /** A request is about to go to its backend; who follows it from here on throws nothing. */
     CallWatch started(Session session, InboundMessage request) {
         try {
             CallWatch watch = calls.started(session, request);
-            return watch == CallWatch.NONE ? watch : new GuardedWatch(watch);
+            return watch == CallWatch.NONE ? watch : new Guarded(watch);
         } catch (Throwable e) {
             logger.error("a listener of calls failed", e);
             return CallWatch.NONE;
@@ -295,8 +321,6 @@ public final class Telemetry {
 
     /** All of it, with what the engine holds now. */
     public EngineStats stats(Held held) {
-        Map<EndReason, Long> ends = new EnumMap<>(EndReason.class);
-        ended.forEach((reason, count) -> ends.put(reason, count.sum()));
         Map<Refusal, Long> refusals = new EnumMap<>(Refusal.class);
         refused.forEach((reason, all) -> refusals.put(reason, all.count.sum()));
         return new EngineStats(
@@ -308,17 +332,70 @@ public final class Telemetry {
                 held.bytes,
                 held.events,
                 created.sum(),
-                ends,
+                sums(ended),
                 refusals,
                 gaps.sum(),
                 held.dropped,
                 unsolicited.sum(),
                 timedOut.sum(),
-                reading.listened(),
-                reading.resumed(),
-                reading.superseded(),
-                reading.replayed(),
+                listened.sum(),
+                resumed.sum(),
+                superseded.sum(),
+                replayed.sum(),
                 restored.sum(),
-                reading.stalls());
+                sums(stalls));
+    }
+
+    private static <K extends Enum<K>> Map<K, Long> sums(Map<K, LongAdder> counts) {
+        Map<K, Long> sums = new TreeMap<>();
+        counts.forEach((key, count) -> sums.put(key, count.sum()));
+        return sums;
+    }
+
+    /** Follows a call without being able to disturb it. */
+    record Guarded(CallWatch watch) implements CallWatch {
+        private static void guarded(Runnable news) {
+            try {
+                news.run();
+            } catch (Throwable e) {
+                logger.error("what follows a call failed", e);
+            }
+        }
+
+        @Override
+        public Scope enter() {
+            try {
+                Scope scope = watch.enter();
+                return () -> guarded(scope::close);
+            } catch (Throwable e) {
+                logger.error("what follows a call failed", e);
+                return Scope.NONE;
+            }
+        }
+
+        @Override
+        public void attached(Attachment how) {
+            guarded(() -> watch.attached(how));
+        }
+
+        @Override
+        public void detached() {
+            guarded(watch::detached);
+        }
+
+        @Override
+        public void answered(OutboundMessage answer) {
+            guarded(() -> watch.answered(answer));
+        }
+
+        @Override
+        public void cancelled() {
+            guarded(watch::cancelled);
+        }
+
+        @Override
+        public void lost() {
+            guarded(watch::lost);
+        }
     }
 }
