@@ -95,8 +95,11 @@ class MetricsTest {
             assertThat(scrape.value("holdfast_calls_seconds_count", "outcome=\"failed\""))
                     .isEqualTo(1);
             assertThat(scrape.value(
-                            "holdfast_store_operations_seconds_count", "operation=\"append\"", "outcome=\"done\""))
+                            "holdfast_store_operations_seconds_count", "operation=\"create\"", "outcome=\"done\""))
                     .isPositive();
+            assertThat(scrape.value("holdfast_store_operations_seconds_count", "operation=\"append\""))
+                    .as("nobody keeps what is appended, and the meters change nothing about that")
+                    .isZero();
         }
     }
 
