@@ -5,7 +5,6 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import dev.holdfast.client.wire.Origin;
 import dev.holdfast.client.wire.SseEvent;
 import dev.holdfast.json.Envelope;
-import dev.holdfast.spi.RequestId;
 import java.net.URI;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -19,15 +18,10 @@ import java.util.function.Function;
  *
  * @see <a href="https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse">MCP, HTTP with SSE</a>
  */
-final class HttpSseSession implements ServerSession, StreamOwner, Link.Host {
+final class HttpSseSession extends ServerSession {
     private static final String ENDPOINT = "endpoint";
 
-    private final RemoteServer server;
-    private final Link link;
-    private final InFlight inFlight;
-    private final MessageSink listening;
-    private final SessionWatch watch;
-    private final StreamLoop stream;
+    private final EventStream stream;
     private final CompletableFuture<Outcome> opened = new CompletableFuture<>();
     private volatile Optional<URI> endpoint = Optional.empty();
 
@@ -38,12 +32,8 @@ final class HttpSseSession implements ServerSession, StreamOwner, Link.Host {
      * @param listening takes what answers no request
      */
     HttpSseSession(RemoteServer server, Object context, MessageSink listening, SessionWatch watch) {
-        this.server = server;
-        this.listening = listening.guarded();
-        this.watch = watch;
-        this.link = new Link(server, watch, this);
-        this.inFlight = new InFlight(link);
-        this.stream = new StreamLoop(link, server.uri(), context, this);
+        super(server, listening, watch);
+        this.stream = new EventStream(this, server.uri(), context, this);
     }
 
     /**
@@ -52,7 +42,7 @@ final class HttpSseSession implements ServerSession, StreamOwner, Link.Host {
      * @param millis how long that may take
      */
     CompletionStage<Outcome> open(long millis) {
-        Future<?> late = link.later(millis, () -> fail(new UnreadableMessageException("it names no endpoint")));
+        Future<?> late = later(millis, () -> fail(new UnreadableMessageException("it names no endpoint")));
         stream.open();
         return opened.thenApply(outcome -> {
             late.cancel(false);
@@ -61,30 +51,30 @@ final class HttpSseSession implements ServerSession, StreamOwner, Link.Host {
     }
 
     @Override
-    public void reached() {
+    void reached() {
         // the one stream is open, or the session is gone
     }
 
     /** They all do; the official Java server takes requests with 200. */
     @Override
-    public boolean answersLater(int status) {
+    boolean answersLater(int status) {
         return true;
     }
 
     @Override
-    public boolean answersOnOneStream() {
+    boolean answersOnOneStream() {
         return true;
     }
 
     @Override
     public CompletionStage<Void> other(SseEvent event) {
         if (event.name().equals(ENDPOINT)) {
-            named(new String(event.data(), UTF_8).strip());
+            endpointNamed(new String(event.data(), UTF_8).strip());
         }
         return CompletableFuture.completedFuture(null);
     }
 
-    private void named(String text) {
+    private void endpointNamed(String text) {
         URI named;
         try {
             named = Origin.resolve(server.uri(), text);
@@ -103,55 +93,37 @@ final class HttpSseSession implements ServerSession, StreamOwner, Link.Host {
             endpoint = Optional.of(named);
             opened.complete(new Outcome.Done());
         } else if (!endpoint.get().equals(named)) {
-            tellGone(new HttpStatusException(404, "another endpoint was named".getBytes(UTF_8)));
+            lose(new HttpStatusException(404, "another endpoint was named".getBytes(UTF_8)));
         }
     }
 
     private void fail(Throwable cause) {
         stream.stop();
         if (!opened.complete(new Outcome.NotSent(cause))) {
-            tellGone(cause);
+            lose(cause);
         }
     }
 
     @Override
-    public void gone() {
-        tellGone(new HttpStatusException(404, new byte[0]));
-    }
-
-    private void tellGone(Throwable cause) {
-        if (link.lose(cause)) {
-            stream.stop();
-            watch.gone();
-            inFlight.lost();
-        }
+    void stopListening() {
+        stream.stop();
     }
 
     @Override
     public CompletionStage<Outcome> call(
             Envelope request, Repeat repeat, Object context, ToldProgress told, MessageSink sink) {
-        return usable(uri -> inFlight.call(uri, request, repeat, context, told, sink));
+        return usable(uri -> call(uri, request, repeat, context, told, sink));
     }
 
     @Override
     public CompletionStage<Outcome> post(Envelope message, Object context) {
-        return usable(uri -> inFlight.post(uri, message, context));
+        return usable(uri -> post(uri, message, context));
     }
 
     private CompletionStage<Outcome> usable(Function<URI, CompletionStage<Outcome>> send) {
-        if (link.loss().isPresent() || endpoint.isEmpty()) {
-            return CompletableFuture.completedFuture(new Outcome.SessionGone());
-        }
-        return send.apply(endpoint.get()).thenApply(this::noticed);
-    }
-
-    private Outcome noticed(Outcome outcome) {
-        if (outcome instanceof Outcome.SessionGone) {
-            gone();
-        } else if (outcome instanceof Outcome.Unknown lost && lost.sessionGone()) {
-            tellGone(lost.cause());
-        }
-        return outcome;
+        return loss().isPresent() || endpoint.isEmpty()
+                ? CompletableFuture.completedFuture(new Outcome.SessionGone())
+                : send.apply(endpoint.get());
     }
 
     @Override
@@ -170,18 +142,7 @@ final class HttpSseSession implements ServerSession, StreamOwner, Link.Host {
             fail(new UnreadableMessageException("a message comes before the endpoint"));
             return CompletableFuture.completedFuture(null);
         }
-        return inFlight.route(message, listening);
-    }
-
-    @Override
-    public boolean complete() {
-        return link.closed() || link.loss().isPresent();
-    }
-
-    @Override
-    public boolean unreadable(RequestId request, Throwable why) {
-        inFlight.unreadable(request, why);
-        return false;
+        return super.message(message);
     }
 
     @Override
@@ -199,15 +160,13 @@ final class HttpSseSession implements ServerSession, StreamOwner, Link.Host {
                         answer.request())
                 : new Outcome.NotSent(loss.cause());
         if (!opened.complete(refused)) {
-            tellGone(loss.cause());
+            lose(loss.cause());
         }
     }
 
     @Override
     public CompletionStage<Void> close() {
-        link.close();
-        stream.stop();
-        inFlight.close();
+        end();
         opened.complete(new Outcome.Closed());
         return CompletableFuture.completedFuture(null);
     }

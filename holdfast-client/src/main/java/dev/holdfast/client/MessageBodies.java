@@ -12,13 +12,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.regex.Pattern;
 
-/**
- * Reads the messages of bodies, and hands them over in their order.
- *
- * @param watch is told of a body that cannot be read
- * @param sink takes the messages
- */
-record MessageBodies(SessionWatch watch, MessageSink sink) {
+/** Reads the messages of bodies, and hands them over in their order. */
+final class MessageBodies {
     private static final EnvelopeReader ENVELOPES = EnvelopeReader.ofServer();
     /** What the TypeScript SDK replays for an event without data. */
     private static final byte[] EMPTY = {'{', '}'};
@@ -26,11 +21,11 @@ record MessageBodies(SessionWatch watch, MessageSink sink) {
     /** Codes for an invalid request and a server's own, but for those of a missing resource and of a URL that is to be visited. */
     private static final Pattern DENIAL = Pattern.compile("\"code\"\\s*:\\s*-32(600|0(?!02\\b|42\\b)\\d\\d)\\b");
 
-    private static final CompletionStage<Void> TAKEN = CompletableFuture.completedFuture(null);
+    private MessageBodies() {}
 
     /** Whether an event carries messages. */
     static boolean in(SseEvent event) {
-        return event.name().equals(SseEvent.MESSAGE) && event.data().length > 0 && !Arrays.equals(event.data(), EMPTY);
+        return event.name().equals(SseEvent.MESSAGE) && !Arrays.equals(event.data(), EMPTY);
     }
 
     /** Reads a body. */
@@ -86,23 +81,29 @@ record MessageBodies(SessionWatch watch, MessageSink sink) {
                         && single.message().id().equals(request.id()));
     }
 
+    /** Whether a message answers a request. */
+    static boolean isResponse(Envelope message) {
+        return message.kind() == Envelope.Kind.RESPONSE || message.kind() == Envelope.Kind.ERROR;
+    }
+
+    /** Whether a message tells the progress of a request. */
+    static boolean isProgress(Envelope message) {
+        return message.kind() == Envelope.Kind.NOTIFICATION
+                && message.progressToken().isPresent();
+    }
+
     /** Takes the message or messages of a body; tells of one that cannot be read. */
-    CompletionStage<Void> take(EnvelopeReader.Parsed parsed) {
+    static CompletionStage<Void> take(EnvelopeReader.Parsed parsed, SessionWatch watch, MessageSink sink) {
         if (parsed instanceof EnvelopeReader.Single single) {
             return sink.message(single.message());
         }
+        CompletionStage<Void> taken = CompletableFuture.completedFuture(null);
         if (parsed instanceof EnvelopeReader.Batch batch) {
-            return each(batch.messages());
-        }
-        EnvelopeReader.Malformed malformed = (EnvelopeReader.Malformed) parsed;
-        watch.failed(new UnreadableMessageException(malformed.message()));
-        return TAKEN;
-    }
-
-    private CompletionStage<Void> each(List<Envelope> messages) {
-        CompletionStage<Void> taken = TAKEN;
-        for (Envelope message : messages) {
-            taken = taken.thenCompose(before -> sink.message(message));
+            for (Envelope message : batch.messages()) {
+                taken = taken.thenCompose(before -> sink.message(message));
+            }
+        } else if (parsed instanceof EnvelopeReader.Malformed malformed) {
+            watch.failed(new UnreadableMessageException(malformed.message()));
         }
         return taken;
     }

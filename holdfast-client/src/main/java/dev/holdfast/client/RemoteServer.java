@@ -86,9 +86,9 @@ public final class RemoteServer {
         return limits;
     }
 
-    /** A patience by its limits, which begins to run when something fails. */
-    public Patience patience() {
-        return new Patience(limits.patience(), resources.random(), System::nanoTime);
+    /** When to try again what fails there. */
+    public RetryPolicy retryPolicy() {
+        return new RetryPolicy(limits.patience(), resources.random(), System::nanoTime);
     }
 
     /** Runs a task later, and not on the clock's own thread: it may ask for credentials. */

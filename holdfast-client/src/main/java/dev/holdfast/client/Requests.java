@@ -1,10 +1,16 @@
 package dev.holdfast.client;
 
+import dev.holdfast.client.wire.ExchangeEnd;
+import java.net.URI;
 import java.net.http.HttpRequest;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.UnaryOperator;
 
 /**
- * How HTTP requests to a server look.
+ * How HTTP requests to a server look. They are sent under the name {@code Holdfast} unless the application gives them another: the JDK's own
+ * would be that of a client which fails on the {@code retry:} of a stream, so that servers might not send one.
  *
  * @param template each request starts as a copy of this
  * @param customizer adds to each
@@ -20,6 +26,12 @@ public record Requests(
     public static final Requests PLAIN =
             new Requests(HttpRequest.newBuilder(), RequestCustomizer.NONE, AuthorizationHandler.NONE, Optional.empty());
 
+    private static final String USER_AGENT = "User-Agent";
+    private static final String NAME = Optional.ofNullable(
+                    Requests.class.getPackage().getImplementationVersion())
+            .map(version -> "Holdfast/" + version)
+            .orElse("Holdfast");
+
     public Requests {
         template = template.copy();
     }
@@ -27,5 +39,43 @@ public record Requests(
     /** The same with another customizer. */
     public Requests withCustomizer(RequestCustomizer other) {
         return new Requests(template, other, authorization, revision);
+    }
+
+    /**
+     * Makes a request.
+     *
+     * @param head adds what the protocol wants
+     */
+    CompletionStage<HttpRequest> make(
+            String method, URI uri, Optional<byte[]> body, Object context, UnaryOperator<HttpRequest.Builder> head) {
+        try {
+            HttpRequest.Builder begun = template.copy().header(USER_AGENT, NAME).uri(uri);
+            return customizer
+                    .customize(head.apply(begun), method, uri, body, context)
+                    .thenApply(request -> underOneName(request.build()));
+        } catch (RuntimeException | Error e) {
+            return CompletableFuture.failedFuture(e);
+        }
+    }
+
+    private static HttpRequest underOneName(HttpRequest request) {
+        return request.headers().allValues(USER_AGENT).size() <= 1
+                ? request
+                : HttpRequest.newBuilder(
+                                request, (field, value) -> !(field.equalsIgnoreCase(USER_AGENT) && value.equals(NAME)))
+                        .build();
+    }
+
+    /**
+     * Asks the application for credentials; says whether the request is to be sent again.
+     *
+     * @param times how often that was done for the same message or stream
+     */
+    CompletionStage<Boolean> authorized(HttpRequest request, ExchangeEnd.Answer answer, int times, Object context) {
+        try {
+            return authorization.sendAgain(request, answer.status(), answer.headers(), times, context);
+        } catch (RuntimeException | Error e) {
+            return CompletableFuture.failedFuture(e);
+        }
     }
 }

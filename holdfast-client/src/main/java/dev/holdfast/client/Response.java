@@ -1,9 +1,12 @@
 package dev.holdfast.client;
 
 import dev.holdfast.json.Envelope;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,12 +17,14 @@ final class Response {
     private final Envelope request;
     private final ToldProgress told;
     private final MessageSink sink;
-    private final Runnable done;
+    private final Executor delivery;
+    private final Consumer<Outcome> ends;
+    private final Runnable again;
     private State state = State.AWAITED;
     /** How the request ends if the taking fails. */
-    private Optional<Runnable> end = Optional.empty();
-    /** How the response is asked for once more if the taking fails. */
-    private Optional<Runnable> question = Optional.empty();
+    private @Nullable Outcome pendingEnd;
+    /** Whether it is asked for once more if the taking fails. */
+    private boolean pendingAsk;
 
     private volatile boolean tellsProgress;
     private volatile boolean heard;
@@ -38,79 +43,60 @@ final class Response {
      * A response that has not come.
      *
      * @param told what was told of the progress of its request
-     * @param sink takes it, and the messages before it
-     * @param done runs once the response was taken
+     * @param sink takes it, and does not throw
+     * @param delivery runs what takes it from elsewhere than its stream
+     * @param ends hears once how the request has ended
+     * @param again asks for it once more where the taking has failed
      */
-    Response(Envelope request, ToldProgress told, MessageSink sink, Runnable done) {
+    Response(
+            Envelope request,
+            ToldProgress told,
+            MessageSink sink,
+            Executor delivery,
+            Consumer<Outcome> ends,
+            Runnable again) {
         this.request = request;
         this.told = told;
         this.sink = sink;
-        this.done = done;
+        this.delivery = delivery;
+        this.ends = ends;
+        this.again = again;
     }
 
-    /** Whether it has come, and the sink has it or is about to. */
-    synchronized boolean taken() {
-        return state == State.BEING_TAKEN || state == State.TAKEN;
+    /** Whether it may be asked for: not once it was taken or given up, and while it is being taken only if the taking fails. */
+    synchronized boolean asks() {
+        pendingAsk |= state == State.BEING_TAKEN;
+        return state == State.AWAITED;
     }
 
-    /** Runs an end of the request, at most one in all: not while the response is being taken, and never once it was. The first one counts. */
-    void giveUp(Runnable ending) {
+    /** Ends the request: not while the response is being taken, and never once it was. The first end counts. */
+    void giveUp(Outcome how) {
         synchronized (this) {
-            if (state == State.BEING_TAKEN && end.isEmpty()) {
-                end = Optional.of(ending);
+            if (state == State.BEING_TAKEN && pendingEnd == null) {
+                pendingEnd = how;
             }
             if (state != State.AWAITED) {
                 return;
             }
             state = State.GIVEN_UP;
         }
-        ending.run();
+        ends.accept(how);
     }
 
-    /** Runs what asks for it: not while it is being taken, and never once it was taken or given up. */
-    void ask(Runnable asking) {
+    /** Whether a message is the response. */
+    boolean isIn(Envelope received) {
+        return MessageBodies.isResponse(received) && received.id().equals(request.id());
+    }
+
+    /** Takes it, if it was not taken before. */
+    CompletionStage<Void> take(Envelope received) {
         synchronized (this) {
-            if (state == State.BEING_TAKEN) {
-                question = Optional.of(asking);
-            }
             if (state != State.AWAITED) {
-                return;
+                return CompletableFuture.completedFuture(null);
             }
+            state = State.BEING_TAKEN;
         }
-        asking.run();
-    }
-
-    /** It was seen on another stream, and left to that of the request, which brings what comes before it too. */
-    void leave(Envelope received) {
-        if (answers(received)) {
-            left = received;
-        }
-    }
-
-    /** What was left to the stream of the request. */
-    Optional<Envelope> left() {
-        return Optional.ofNullable(left);
-    }
-
-    /** Takes a message of the server. */
-    CompletionStage<Void> message(Envelope received) {
-        if (!answers(received)) {
-            if (!tellsProgress && concerns(received)) {
-                tellsProgress = true;
-            }
-            return sink.message(received);
-        }
-        if (!begins()) {
-            return CompletableFuture.completedFuture(null);
-        }
-        CompletionStage<Void> taken;
-        try {
-            taken = sink.message(received);
-        } catch (RuntimeException | Error e) {
-            failed();
-            throw e;
-        }
-        return taken.whenComplete((nothing, failure) -> {
+        return sink.message(received).whenComplete((nothing, failure) -> {
             if (failure == null) {
                 succeeded();
             } else {
@@ -119,54 +105,88 @@ final class Response {
         });
     }
 
-    private synchronized boolean begins() {
-        boolean first = state == State.AWAITED;
-        if (first) {
-            state = State.BEING_TAKEN;
-        }
-        return first;
-    }
-
     private void succeeded() {
         synchronized (this) {
             state = State.TAKEN;
         }
-        done.run();
+        ends.accept(new Outcome.Done());
     }
 
     private void failed() {
-        Optional<Runnable> ending;
-        Optional<Runnable> asking;
+        Outcome end;
+        boolean asks;
         synchronized (this) {
             state = State.AWAITED;
-            ending = end;
-            asking = question;
-            end = Optional.empty();
-            question = Optional.empty();
+            end = pendingEnd;
+            asks = pendingAsk;
+            pendingEnd = null;
+            pendingAsk = false;
         }
-        ending.ifPresentOrElse(this::giveUp, () -> asking.ifPresent(this::ask));
+        if (end != null) {
+            giveUp(end);
+        } else if (asks) {
+            again.run();
+        }
+    }
+
+    /** Whether it has come, and the sink has it or is about to. */
+    synchronized boolean taken() {
+        return state == State.BEING_TAKEN || state == State.TAKEN;
     }
 
     /**
-     * What a body amounts to that was to bring it; empty where it was not in it.
+     * Takes messages that were to bring it, on a thread that may.
      *
-     * @param failure why its messages were not taken, if they were not
+     * @param missing runs where it was not among them
      */
-    Optional<Outcome> untaken(@Nullable Throwable failure) {
-        if (failure != null) {
-            return Optional.of(new Outcome.Unreadable("the response was not taken: " + failure));
+    void deliver(Supplier<CompletionStage<Void>> messages, Runnable missing) {
+        try {
+            delivery.execute(() -> CompletableFuture.<Void>completedFuture(null)
+                    .thenCompose(nothing -> messages.get())
+                    .whenComplete((nothing, failure) -> {
+                        if (failure != null || taken()) {
+                            String why = failure == null ? "" : ": " + failure;
+                            giveUp(new Outcome.Unreadable("the response was not taken" + why));
+                        } else {
+                            missing.run();
+                        }
+                    }));
+        } catch (RejectedExecutionException e) {
+            giveUp(new Outcome.Closed());
         }
-        return taken() ? Optional.of(new Outcome.Unreadable("the response was not taken")) : Optional.empty();
+    }
+
+    /** It was seen on another stream, and left to that of the request, which brings what comes before it too. */
+    void leave(Envelope received) {
+        if (isIn(received)) {
+            left = received;
+        }
+    }
+
+    /** What was left to the stream of the request. */
+    @Nullable Envelope left() {
+        return left;
+    }
+
+    /** What was told of the progress of the request. */
+    ToldProgress told() {
+        return told;
+    }
+
+    /** Passes progress of the request on, which has come on whichever stream, unless it repeats what was told before. */
+    CompletionStage<Void> progress(Envelope notification, MessageSink taker) {
+        heard = true;
+        return told.pass(notification, taker);
+    }
+
+    /** A message has come on the stream of the request. */
+    void came(Envelope received) {
+        tellsProgress |= concerns(received);
     }
 
     /** Whether progress of the request has come on its stream. */
     boolean tellsProgress() {
         return tellsProgress;
-    }
-
-    /** Progress of the request has come, on whichever stream. */
-    void hear() {
-        heard = true;
     }
 
     /** Whether progress of the request has come since this was asked for the last time. */
@@ -176,21 +196,10 @@ final class Response {
         return news;
     }
 
-    /** What was told of the progress of the request. */
-    ToldProgress told() {
-        return told;
-    }
-
     /** Whether a message is the response, or tells the progress of the request. */
     boolean concerns(Envelope received) {
-        return answers(received)
-                || (received.kind() == Envelope.Kind.NOTIFICATION
-                        && received.progressToken().isPresent()
+        return isIn(received)
+                || (MessageBodies.isProgress(received)
                         && received.progressToken().equals(request.progressToken()));
-    }
-
-    private boolean answers(Envelope received) {
-        return (received.kind() == Envelope.Kind.RESPONSE || received.kind() == Envelope.Kind.ERROR)
-                && received.id().equals(request.id());
     }
 }

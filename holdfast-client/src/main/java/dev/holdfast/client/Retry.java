@@ -7,32 +7,34 @@ import org.jspecify.annotations.Nullable;
 
 /** Tries one thing again until it succeeds, the patience is over, or it is stopped. */
 final class Retry {
-    private final Link link;
+    private final RemoteServer server;
+    private final OutageState outage;
     private final Runnable attempt;
-    private final Patience patience;
+    private final RetryPolicy policy;
     private final AtomicBoolean away = new AtomicBoolean();
     private volatile boolean stopped;
     private volatile @Nullable Future<?> pending;
 
     /** Nothing has failed yet. */
-    Retry(Link link, Runnable attempt) {
-        this.link = link;
+    Retry(RemoteServer server, OutageState outage, Runnable attempt) {
+        this.server = server;
+        this.outage = outage;
         this.attempt = attempt;
-        this.patience = link.patience();
+        this.policy = server.retryPolicy();
     }
 
     /** The server is there. */
     void connected() {
         if (away.compareAndSet(true, false)) {
-            link.outage().back();
+            outage.back();
         } else {
-            link.outage().reached();
+            outage.reached();
         }
     }
 
     /** It works: the next failure is the first one. */
     void succeeded() {
-        patience.succeeded();
+        policy.succeeded();
     }
 
     /**
@@ -42,13 +44,13 @@ final class Retry {
      * @param news whether it brought anything
      */
     void poll(long stated, boolean news) {
-        schedule(patience.polled(stated, news));
+        schedule(policy.polled(stated, news));
     }
 
     /** It failed because of this; the watch hears of it. */
     void broke(Throwable cause) {
-        if (!stopped && !link.closed() && away.compareAndSet(false, true)) {
-            link.outage().broke(cause);
+        if (!stopped && away.compareAndSet(false, true)) {
+            outage.broke(cause);
             if (stopped) {
                 settle();
             }
@@ -62,7 +64,7 @@ final class Retry {
      * @return false if the patience is over
      */
     boolean again(long stated) {
-        OptionalLong wait = patience.failed(stated);
+        OptionalLong wait = policy.failed(stated);
         if (wait.isEmpty()) {
             stop();
             return false;
@@ -73,7 +75,7 @@ final class Retry {
 
     private void schedule(long millis) {
         if (!stopped) {
-            pending = link.later(millis, this::attempt);
+            pending = server.later(millis, this::attempt);
             if (stopped) {
                 cancel();
             }
@@ -95,7 +97,7 @@ final class Retry {
 
     private void settle() {
         if (away.compareAndSet(true, false)) {
-            link.outage().givenUp();
+            outage.givenUp();
         }
     }
 

@@ -2,7 +2,7 @@ package dev.holdfast.client;
 
 import java.time.Duration;
 
-/** Hears what happens to the connections of one session. Must not block. */
+/** Hears what happens to a session and its connections. Must not block. */
 public interface SessionWatch {
     /** Hears nothing. */
     SessionWatch NONE = new SessionWatch() {};
@@ -13,11 +13,14 @@ public interface SessionWatch {
     /** Everything that was broken is back, after so long. */
     default void resumed(Duration away) {}
 
-    /** Messages on the listening stream are missing, or may be. */
+    /** Messages that belong to no request are missing, or may be. */
     default void gap() {}
 
     /** The server does not have the session any more. Told once. */
     default void gone() {}
+
+    /** The server had lost a session that is held. Another one has taken its place. */
+    default void sessionReplaced() {}
 
     /** The listening stream could not be had for as long as patience lasts. It is opened again when a message reaches the server. */
     default void listeningGivenUp() {}

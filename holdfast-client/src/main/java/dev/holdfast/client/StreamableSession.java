@@ -1,7 +1,7 @@
 package dev.holdfast.client;
 
+import dev.holdfast.client.wire.HttpExchange;
 import dev.holdfast.json.Envelope;
-import dev.holdfast.spi.RequestId;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.Set;
@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @see <a href="https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http">MCP, Streamable HTTP</a>
  */
-final class StreamableSession implements ServerSession, StreamOwner, Link.Host {
+final class StreamableSession extends ServerSession {
     private static final int ACCEPTED = 202;
     private static final int NOT_IMPLEMENTED = 501;
 
@@ -27,15 +27,11 @@ final class StreamableSession implements ServerSession, StreamOwner, Link.Host {
 
     private static final String INITIALIZED = "notifications/initialized";
 
-    private static final MessageSink NOBODY = message -> CompletableFuture.completedFuture(null);
     /** How long a server may take to say whether it opens another session. */
     private static final long EXPERIMENT_MILLIS = 30_000;
+    /** How long a server may take to hear that the session is not needed any more. */
+    private static final long FAREWELL_MILLIS = 5_000;
 
-    private final RemoteServer server;
-    private final Link link;
-    private final InFlight inFlight;
-    private final MessageSink listening;
-    private final SessionWatch watch;
     private final AtomicReference<Listening> state = new AtomicReference<>(Listening.CLOSED);
     /** The {@code initialize} that it was opened with. */
     private volatile Optional<Envelope> introduction = Optional.empty();
@@ -56,7 +52,7 @@ final class StreamableSession implements ServerSession, StreamOwner, Link.Host {
          */
         record NotOffered(boolean early) implements Listening {}
 
-        record Open(StreamLoop stream, Object context, boolean early) implements Listening {}
+        record Open(EventStream stream, Object context, boolean early) implements Listening {}
 
         /** The patience was over; the next message that arrives opens it again. */
         record GivenUp(Object context) implements Listening {}
@@ -68,16 +64,12 @@ final class StreamableSession implements ServerSession, StreamOwner, Link.Host {
      * @param listening takes what comes on the listening stream
      */
     StreamableSession(RemoteServer server, MessageSink listening, SessionWatch watch) {
-        this.server = server;
-        this.listening = listening.guarded();
-        this.watch = watch;
-        this.link = new Link(server, watch, this);
-        this.inFlight = new InFlight(link);
+        super(server, listening, watch);
     }
 
     @Override
     public Optional<String> id() {
-        return link.id();
+        return sessionId();
     }
 
     @Override
@@ -88,14 +80,13 @@ final class StreamableSession implements ServerSession, StreamOwner, Link.Host {
             introduction = Optional.of(request);
             taker = negotiating(context, sink);
         }
-        return inFlight.call(server.uri(), request, repeat, context, told, taker)
-                .thenApply(this::noticed);
+        return call(server.uri(), request, repeat, context, told, taker);
     }
 
     /** Listens before the application goes on: some servers cannot ask their client anything until it does. */
     private MessageSink negotiating(Object context, MessageSink sink) {
         return message -> {
-            message.protocolVersion().ifPresent(link::negotiated);
+            message.protocolVersion().ifPresent(this::negotiated);
             if (message.kind() == Envelope.Kind.RESPONSE) {
                 listen(context);
             }
@@ -105,8 +96,7 @@ final class StreamableSession implements ServerSession, StreamOwner, Link.Host {
 
     @Override
     public CompletionStage<Outcome> post(Envelope message, Object context) {
-        CompletionStage<Outcome> sent =
-                inFlight.post(server.uri(), message, context).thenApply(this::noticed);
+        CompletionStage<Outcome> sent = post(server.uri(), message, context);
         return message.method().equals(INITIALIZED)
                 ? sent.thenApply(outcome -> {
                     if (outcome instanceof Outcome.Done) {
@@ -118,17 +108,10 @@ final class StreamableSession implements ServerSession, StreamOwner, Link.Host {
                 : sent;
     }
 
-    private Outcome noticed(Outcome outcome) {
-        if (outcome.sessionLost()) {
-            gone();
-        }
-        return outcome;
-    }
-
     @Override
-    public CompletionStage<Probe.Finding> another(Object context, Probe.Finding pinged) {
+    CompletionStage<SessionProbe.Finding> another(Object context, SessionProbe.Finding pinged) {
         Optional<Envelope> said = introduction;
-        if (said.isEmpty() || !link.mayBeLost()) {
+        if (said.isEmpty() || !mayBeLost()) {
             return CompletableFuture.completedFuture(pinged);
         }
         RemoteServer once = server.withLimits(server.limits().withPatience(Duration.ZERO));
@@ -139,19 +122,18 @@ final class StreamableSession implements ServerSession, StreamOwner, Link.Host {
             answer.set(message);
             return NOBODY.message(message);
         };
-        return other.inFlight
-                .call(server.uri(), said.get(), Repeat.NEVER, context, new ToldProgress(), sink)
+        return other.call(server.uri(), said.get(), Repeat.NEVER, context, new ToldProgress(), sink)
                 .thenApply(outcome -> {
                     late.cancel(false);
                     Envelope came = answer.get();
                     if (outcome instanceof Outcome.Done && came != null && came.kind() == Envelope.Kind.RESPONSE) {
-                        successor = Optional.of(new Successor(other, came, server));
-                        return Probe.Finding.GONE;
+                        successor = Optional.of(new Successor(other.id(), came, server, other::close));
+                        return SessionProbe.Finding.GONE;
                     }
                     // the server may have named it all the same
                     CompletionStage<Void> unused = other.close();
                     boolean answered = outcome instanceof Outcome.Done || outcome instanceof Outcome.Refused;
-                    return answered ? Probe.Finding.REFUSED : pinged;
+                    return answered ? SessionProbe.Finding.REFUSED : pinged;
                 });
     }
 
@@ -163,36 +145,23 @@ final class StreamableSession implements ServerSession, StreamOwner, Link.Host {
     /** Goes on in a session that the server has opened already; the sink gets the answer to its {@code initialize}. */
     CompletionStage<Void> goOn(Successor opened, Envelope initialize, Object context, MessageSink sink) {
         introduction = Optional.of(initialize);
-        opened.id().ifPresent(link::named);
+        opened.id().ifPresent(this::named);
         return negotiating(context, sink)
                 .message(opened.answer().withId(initialize.id().orElseThrow()));
     }
 
     @Override
-    public void gone() {
-        if (link.lose(new HttpStatusException(404, new byte[0]))) {
-            stopListening();
-            watch.gone();
-            inFlight.lost();
-        }
-    }
-
-    private boolean over() {
-        return link.closed() || link.loss().isPresent();
-    }
-
-    @Override
-    public boolean answersLater(int status) {
+    boolean answersLater(int status) {
         return status == ACCEPTED && state.get() instanceof Listening.Open;
     }
 
     @Override
-    public boolean answersOnOneStream() {
+    boolean answersOnOneStream() {
         return false;
     }
 
     @Override
-    public void reached() {
+    void reached() {
         if (state.get() instanceof Listening.GivenUp given) {
             listen(given.context());
         }
@@ -201,15 +170,15 @@ final class StreamableSession implements ServerSession, StreamOwner, Link.Host {
     @Override
     public void listen(Object context) {
         Listening before = state.get();
-        if (before instanceof Listening.Open || before instanceof Listening.NotOffered || over()) {
+        if (before instanceof Listening.Open || before instanceof Listening.NotOffered || complete()) {
             return;
         }
-        StreamLoop stream = new StreamLoop(link, server.uri(), context, this);
+        EventStream stream = new EventStream(this, server.uri(), context, this);
         if (state.compareAndSet(before, new Listening.Open(stream, context, !initialized))) {
             if (before instanceof Listening.GivenUp) {
                 stream.comesLate();
             }
-            if (over()) {
+            if (complete()) {
                 stream.stop();
             } else {
                 stream.open();
@@ -225,41 +194,21 @@ final class StreamableSession implements ServerSession, StreamOwner, Link.Host {
         listen(context);
     }
 
-    private void stopListening() {
+    @Override
+    void stopListening() {
         if (state.get() instanceof Listening.Open open) {
             open.stream().stop();
         }
     }
 
     @Override
-    public CompletionStage<Void> message(Envelope message) {
-        return inFlight.route(message, listening);
-    }
-
-    @Override
     public boolean leaves(Envelope message) {
-        return inFlight.leaves(message);
-    }
-
-    @Override
-    public boolean complete() {
-        return over();
-    }
-
-    @Override
-    public boolean unreadable(RequestId request, Throwable why) {
-        inFlight.unreadable(request, why);
-        return false;
+        return leavesToOwner(message);
     }
 
     @Override
     public boolean opensAnew() {
         return true;
-    }
-
-    @Override
-    public void silent() {
-        inFlight.suspect();
     }
 
     @Override
@@ -301,15 +250,28 @@ final class StreamableSession implements ServerSession, StreamOwner, Link.Host {
 
     private void closed(Listening next) {
         state.set(next);
-        inFlight.lostElsewhere();
+        lostElsewhere();
     }
 
+    /** Tells the server by DELETE: once, and without waiting long. */
     @Override
     public CompletionStage<Void> close() {
-        link.close();
-        stopListening();
-        inFlight.close();
-        boolean known = link.id().isPresent() && link.loss().isEmpty();
-        return known ? Farewell.to(link, server.uri(), NO_CONTEXT) : CompletableFuture.completedFuture(null);
+        end();
+        CompletableFuture<Void> told = new CompletableFuture<>();
+        if (sessionId().isEmpty() || loss().isPresent()) {
+            told.complete(null);
+            return told;
+        }
+        Future<?> late = later(FAREWELL_MILLIS, () -> told.complete(null));
+        deleteRequest(server.uri(), NO_CONTEXT).whenComplete((request, failure) -> {
+            if (failure != null) {
+                told.complete(null);
+            } else if (!told.isDone()) {
+                HttpExchange exchange = answering(request, event -> CompletableFuture.completedFuture(null));
+                exchange.start().thenAccept(end -> told.complete(null));
+                told.thenRun(() -> exchange.abort("the server takes too long to end the session"));
+            }
+        });
+        return told.whenComplete((end, failure) -> late.cancel(false));
     }
 }

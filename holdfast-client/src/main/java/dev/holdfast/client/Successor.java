@@ -11,19 +11,20 @@ import java.util.concurrent.atomic.AtomicBoolean;
 public final class Successor {
     private static final long LIFE_MILLIS = 30_000;
 
-    private final ServerSession opened;
+    private final Optional<String> id;
     private final Envelope answer;
     private final AtomicBoolean taken = new AtomicBoolean();
 
     /**
      * @param answer what the server has answered to its {@code initialize}
+     * @param end ends it where nobody wants it
      */
-    Successor(ServerSession opened, Envelope answer, RemoteServer server) {
-        this.opened = opened;
+    Successor(Optional<String> id, Envelope answer, RemoteServer server, Runnable end) {
+        this.id = id;
         this.answer = answer;
         server.later(LIFE_MILLIS, () -> {
             if (take()) {
-                opened.close();
+                end.run();
             }
         });
     }
@@ -34,7 +35,7 @@ public final class Successor {
     }
 
     Optional<String> id() {
-        return opened.id();
+        return id;
     }
 
     Envelope answer() {

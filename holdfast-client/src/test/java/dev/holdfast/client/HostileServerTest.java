@@ -857,14 +857,14 @@ class HostileServerTest {
                 ended.countDown();
             }
         });
-        SessionOpening opening = new SessionOpening(remote(server.uri()), recorder, recorder);
-        CompletionStage<SessionOpening.Result> result =
-                opening.open(SessionOpening.Protocol.AUTOMATIC, Recorder.initialize(), NO_CONTEXT, sink);
+        SessionOpener opening = new SessionOpener(remote(server.uri()), recorder, recorder);
+        CompletionStage<SessionOpener.Result> result =
+                opening.open(SessionOpener.Protocol.AUTOMATIC, Recorder.initialize(), NO_CONTEXT, sink);
         assertThat(asked.await(20, TimeUnit.SECONDS)).isTrue();
 
         opening.close();
 
-        assertThat(now(result)).isEqualTo(new SessionOpening.NotOpened(new Outcome.Closed()));
+        assertThat(now(result)).isEqualTo(new SessionOpener.NotOpened(new Outcome.Closed()));
         assertThat(ended.await(20, TimeUnit.SECONDS)).isTrue();
     }
 

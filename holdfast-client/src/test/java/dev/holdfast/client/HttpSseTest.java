@@ -12,7 +12,6 @@ import static dev.holdfast.client.ServerSession.NO_CONTEXT;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.client.held.HeldSession;
-import dev.holdfast.client.held.HeldWatch;
 import dev.holdfast.json.Envelope;
 import java.io.IOException;
 import java.time.Duration;
@@ -51,8 +50,8 @@ class HttpSseTest {
         server.close();
     }
 
-    private SessionOpening.Result open(SessionOpening.Protocol protocol) {
-        return now(new SessionOpening(remote(server.uri()), recorder, recorder)
+    private SessionOpener.Result open(SessionOpener.Protocol protocol) {
+        return now(new SessionOpener(remote(server.uri()), recorder, recorder)
                 .open(protocol, initialize(), NO_CONTEXT, message -> CompletableFuture.completedFuture(null)));
     }
 
@@ -73,7 +72,7 @@ class HttpSseTest {
         answers("data: " + initializeResult() + "\n\n", "data: " + answer(1) + "\n\n");
         server.then((request, reply) -> reply.status(202)).then((request, reply) -> reply.status(202));
 
-        SessionOpening.Opened opened = (SessionOpening.Opened) open(SessionOpening.Protocol.AUTOMATIC);
+        SessionOpener.Opened opened = (SessionOpener.Opened) open(SessionOpener.Protocol.AUTOMATIC);
         Outcome outcome = now(opened.session().call(call(1), ServerSession.Repeat.NEVER, NO_CONTEXT, recorder));
 
         assertThat(outcome).isEqualTo(new Outcome.Done());
@@ -95,7 +94,7 @@ class HttpSseTest {
             reply.status(200);
         });
 
-        SessionOpening.Opened opened = (SessionOpening.Opened) open(SessionOpening.Protocol.HTTP_SSE);
+        SessionOpener.Opened opened = (SessionOpener.Opened) open(SessionOpener.Protocol.HTTP_SSE);
 
         opened.session().close();
     }
@@ -129,7 +128,7 @@ class HttpSseTest {
             });
         }
 
-        SessionOpening.Opened opened = (SessionOpening.Opened) open(SessionOpening.Protocol.HTTP_SSE);
+        SessionOpener.Opened opened = (SessionOpener.Opened) open(SessionOpener.Protocol.HTTP_SSE);
         assertThat(now(opened.session().post(initialized(), NO_CONTEXT))).isEqualTo(new Outcome.Done());
         assertThat(now(opened.session().call(call(1), ServerSession.Repeat.NEVER, NO_CONTEXT, recorder)))
                 .isEqualTo(new Outcome.Done());
@@ -151,7 +150,7 @@ class HttpSseTest {
                 // the ping that asks whether the session is there
                 .then((request, reply) -> reply.status(202))
                 .then((request, reply) -> reply.status(202));
-        SessionOpening.Opened opened = (SessionOpening.Opened) open(SessionOpening.Protocol.HTTP_SSE);
+        SessionOpener.Opened opened = (SessionOpener.Opened) open(SessionOpener.Protocol.HTTP_SSE);
 
         assertThat(now(opened.session().call(call(1), ServerSession.Repeat.NEVER, NO_CONTEXT, recorder)))
                 .isInstanceOfSatisfying(
@@ -165,9 +164,9 @@ class HttpSseTest {
     void serverThatKnowsNeitherIsRefused() {
         server.then((request, reply) -> reply.status(404)).onGet((request, reply) -> reply.status(404));
 
-        assertThat(open(SessionOpening.Protocol.AUTOMATIC))
+        assertThat(open(SessionOpener.Protocol.AUTOMATIC))
                 .isInstanceOfSatisfying(
-                        SessionOpening.NotOpened.class,
+                        SessionOpener.NotOpened.class,
                         not -> assertThat(not.outcome()).isInstanceOf(Outcome.Refused.class));
     }
 
@@ -176,9 +175,9 @@ class HttpSseTest {
         server.then((request, reply) -> reply.status(400))
                 .onGet((request, reply) -> reply.stream().chunk("data: " + log("one") + "\n\n"));
 
-        assertThat(open(SessionOpening.Protocol.AUTOMATIC))
+        assertThat(open(SessionOpener.Protocol.AUTOMATIC))
                 .isInstanceOfSatisfying(
-                        SessionOpening.NotOpened.class,
+                        SessionOpener.NotOpened.class,
                         not -> assertThat(not.outcome())
                                 .isInstanceOfSatisfying(
                                         Outcome.Refused.class,
@@ -189,19 +188,19 @@ class HttpSseTest {
     void streamThatNamesNoEndpointIsWaitedForNoLongerThanThePatience() {
         server.onGet((request, reply) -> reply.stream().chunk(":\n"));
 
-        SessionOpening.Result result = now(new SessionOpening(
+        SessionOpener.Result result = now(new SessionOpener(
                         remote(server.uri()).withLimits(ClientLimits.DEFAULT.withPatience(Duration.ofMillis(300))),
                         recorder,
                         recorder)
                 .open(
-                        SessionOpening.Protocol.HTTP_SSE,
+                        SessionOpener.Protocol.HTTP_SSE,
                         initialize(),
                         NO_CONTEXT,
                         message -> CompletableFuture.completedFuture(null)));
 
         assertThat(result)
                 .isInstanceOfSatisfying(
-                        SessionOpening.NotOpened.class,
+                        SessionOpener.NotOpened.class,
                         not -> assertThat(not.outcome()).isInstanceOf(Outcome.NotSent.class));
     }
 
@@ -212,15 +211,15 @@ class HttpSseTest {
         "HTTP_SSE, http://elsewhere.example/message, 'it is at http://elsewhere.example:80, which is another server than http:'",
         "AUTOMATIC, https://elsewhere.example/message, 'it is at https://elsewhere.example:443, which is another server'"
     })
-    void endpointThatCannotBeUsedIsTheReason(SessionOpening.Protocol protocol, String endpoint, String reason) {
-        if (protocol == SessionOpening.Protocol.AUTOMATIC) {
+    void endpointThatCannotBeUsedIsTheReason(SessionOpener.Protocol protocol, String endpoint, String reason) {
+        if (protocol == SessionOpener.Protocol.AUTOMATIC) {
             server.then((request, reply) -> reply.status(405));
         }
         server.onGet((request, reply) -> reply.stream().chunk("event: endpoint\ndata: " + endpoint + "\n\n"));
 
         assertThat(open(protocol))
                 .isInstanceOfSatisfying(
-                        SessionOpening.NotOpened.class,
+                        SessionOpener.NotOpened.class,
                         not -> assertThat(not.outcome())
                                 .isInstanceOfSatisfying(
                                         Outcome.NotSent.class,
@@ -241,7 +240,7 @@ class HttpSseTest {
                 .then((request, reply) -> reply.status(202))
                 .onGet((request, reply) ->
                         reply.stream().chunk("id: e1\n" + ENDPOINT + "id: e2\ndata: " + answer(1) + "\n\n"));
-        SessionOpening.Opened opened = (SessionOpening.Opened) open(SessionOpening.Protocol.HTTP_SSE);
+        SessionOpener.Opened opened = (SessionOpener.Opened) open(SessionOpener.Protocol.HTTP_SSE);
 
         assertThat(now(opened.session().call(call(1), ServerSession.Repeat.NEVER, NO_CONTEXT, recorder)))
                 .isEqualTo(new Outcome.Done());
@@ -264,7 +263,7 @@ class HttpSseTest {
                 .then((request, reply) -> reply.status(202))
                 .then((request, reply) -> reply.status(202))
                 .onGet((request, reply) -> reply.stream().chunk(ENDPOINT + "id: e3\ndata: " + answer(1) + "\n\n"));
-        SessionOpening.Opened opened = (SessionOpening.Opened) open(SessionOpening.Protocol.HTTP_SSE);
+        SessionOpener.Opened opened = (SessionOpener.Opened) open(SessionOpener.Protocol.HTTP_SSE);
 
         assertThat(now(opened.session().call(call(1), ServerSession.Repeat.NEVER, NO_CONTEXT, recorder)))
                 .isEqualTo(new Outcome.Done());
@@ -292,7 +291,7 @@ class HttpSseTest {
                     reply.once(answered::get).status(202);
                     posted.set(true);
                 });
-        SessionOpening.Opened opened = (SessionOpening.Opened) open(SessionOpening.Protocol.HTTP_SSE);
+        SessionOpener.Opened opened = (SessionOpener.Opened) open(SessionOpener.Protocol.HTTP_SSE);
 
         assertThat(now(opened.session().call(call(1), ServerSession.Repeat.NEVER, NO_CONTEXT, recorder)))
                 .isInstanceOf(Outcome.Unreadable.class);
@@ -312,7 +311,7 @@ class HttpSseTest {
                 })
                 .then((request, reply) -> reply.status(202))
                 .then((request, reply) -> reply.status(202));
-        SessionOpening.Opened opened = (SessionOpening.Opened) open(SessionOpening.Protocol.HTTP_SSE);
+        SessionOpener.Opened opened = (SessionOpener.Opened) open(SessionOpener.Protocol.HTTP_SSE);
 
         assertThat(now(opened.session().call(call(1), ServerSession.Repeat.NEVER, NO_CONTEXT, new Recorder())))
                 .isInstanceOfSatisfying(
@@ -330,7 +329,7 @@ class HttpSseTest {
                 })
                 .then((request, reply) -> reply.status(202))
                 .then((request, reply) -> reply.status(503, "Retry-After: 20"));
-        SessionOpening.Opened opened = (SessionOpening.Opened) open(SessionOpening.Protocol.HTTP_SSE);
+        SessionOpener.Opened opened = (SessionOpener.Opened) open(SessionOpener.Protocol.HTTP_SSE);
 
         assertThat(now(opened.session().post(initialized(), NO_CONTEXT))).isEqualTo(new Outcome.SessionGone());
     }
@@ -357,7 +356,7 @@ class HttpSseTest {
             server.then((request, reply) -> reply.status(202));
         }
         HeldSession session =
-                new HeldSession(remote(server.uri()), SessionOpening.Protocol.HTTP_SSE, recorder, new HeldWatch() {});
+                new HeldSession(remote(server.uri()), SessionOpener.Protocol.HTTP_SSE, recorder, new SessionWatch() {});
 
         assertThat(now(session.send(initialize(), NO_CONTEXT))).isEqualTo(new Outcome.Done());
         assertThat(server.requests)
@@ -377,7 +376,7 @@ class HttpSseTest {
                     .then((request, reply) -> reply.status(202));
         }
         HeldSession session =
-                new HeldSession(remote(server.uri()), SessionOpening.Protocol.HTTP_SSE, recorder, new HeldWatch() {});
+                new HeldSession(remote(server.uri()), SessionOpener.Protocol.HTTP_SSE, recorder, new SessionWatch() {});
 
         assertThat(now(session.send(initialize(), NO_CONTEXT))).isInstanceOf(Outcome.Unknown.class);
         assertThat(server.gets()).hasSize(4);
@@ -387,7 +386,7 @@ class HttpSseTest {
     /** Its stream is cut behind its {@code initialize}: over Streamable HTTP that would be sent again. */
     @ParameterizedTest
     @EnumSource(names = {"AUTOMATIC", "HTTP_SSE"})
-    void sessionThatIsLostWhileItIsOpenedInThePlaceOfALostOneIsReplacedToo(SessionOpening.Protocol protocol) {
+    void sessionThatIsLostWhileItIsOpenedInThePlaceOfALostOneIsReplacedToo(SessionOpener.Protocol protocol) {
         String introduced = "{\"protocolVersion\":\"2024-11-05\",\"capabilities\":{},"
                 + "\"serverInfo\":{\"name\":\"t\",\"version\":\"1\"}}";
         AtomicBoolean lost = new AtomicBoolean();
@@ -409,14 +408,14 @@ class HttpSseTest {
                     answerPlace(reply, next + 1, "{}");
                 });
         for (int i = 0; i < 3; i++) {
-            if (protocol == SessionOpening.Protocol.AUTOMATIC) {
+            if (protocol == SessionOpener.Protocol.AUTOMATIC) {
                 server.then((request, reply) -> reply.status(405));
             }
             server.then((request, reply) -> reply.status(202));
         }
         server.then((request, reply) -> reply.status(202));
         List<String> news = new CopyOnWriteArrayList<>();
-        HeldSession session = new HeldSession(remote(server.uri()), protocol, recorder, new HeldWatch() {
+        HeldSession session = new HeldSession(remote(server.uri()), protocol, recorder, new SessionWatch() {
             @Override
             public void sessionReplaced() {
                 news.add("replaced");

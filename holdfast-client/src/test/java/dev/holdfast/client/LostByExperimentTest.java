@@ -13,7 +13,6 @@ import static dev.holdfast.client.ServerSession.NO_CONTEXT;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.client.held.HeldSession;
-import dev.holdfast.client.held.HeldWatch;
 import dev.holdfast.json.Envelope;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -125,7 +124,7 @@ class LostByExperimentTest {
             });
         }
         session = new HeldSession(
-                remote(server.uri()), SessionOpening.Protocol.STREAMABLE_HTTP, recorder, HeldWatch.NONE);
+                remote(server.uri()), SessionOpener.Protocol.STREAMABLE_HTTP, recorder, SessionWatch.NONE);
         assertThat(now(session.send(initialize(), NO_CONTEXT))).isEqualTo(new Outcome.Done());
         assertThat(now(session.send(initialized(), NO_CONTEXT))).isEqualTo(new Outcome.Done());
     }

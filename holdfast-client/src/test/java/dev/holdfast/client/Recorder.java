@@ -93,13 +93,13 @@ final class Recorder implements MessageSink, SessionWatch {
 
     /** Opens a session at a server that answers {@code initialize}. */
     ServerSession open(RemoteServer server) {
-        SessionOpening opening = new SessionOpening(server, this, this);
-        SessionOpening.Result result = Eventually.now(opening.open(
-                SessionOpening.Protocol.AUTOMATIC,
+        SessionOpener opening = new SessionOpener(server, this, this);
+        SessionOpener.Result result = Eventually.now(opening.open(
+                SessionOpener.Protocol.AUTOMATIC,
                 initialize(),
                 ServerSession.NO_CONTEXT,
                 message -> CompletableFuture.completedFuture(null)));
-        return ((SessionOpening.Opened) result).session();
+        return ((SessionOpener.Opened) result).session();
     }
 
     /** The next message, as text. */

@@ -4,7 +4,6 @@ import static dev.holdfast.client.Recorder.answer;
 import static dev.holdfast.client.Recorder.call;
 import static dev.holdfast.client.Recorder.envelope;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -14,27 +13,37 @@ import org.junit.jupiter.api.Test;
 class ResponseTest {
     private final List<String> happened = new ArrayList<>();
     private CompletableFuture<Void> taken = new CompletableFuture<>();
-    private final Response response = new Response(
-            call(1),
-            new ToldProgress(),
-            message -> {
-                happened.add("handed over");
-                return taken;
-            },
-            () -> happened.add("done"));
+    private final Response response = response(message -> {
+        happened.add("handed over");
+        return taken;
+    });
 
-    private void happens(String what) {
-        happened.add(what);
+    private Response response(MessageSink sink) {
+        return new Response(
+                call(1),
+                new ToldProgress(),
+                sink.guarded(),
+                Runnable::run,
+                outcome -> happened.add(outcome instanceof Outcome.Unreadable lost ? lost.reason() : "done"),
+                () -> happened.add("asked again"));
+    }
+
+    private void comes(Response to) {
+        var unused = to.take(envelope(answer(1)));
+    }
+
+    private void lost(String how) {
+        response.giveUp(new Outcome.Unreadable(how));
     }
 
     @Test
     void nothingEndsARequestWhoseResponseWasTaken() {
-        response.message(envelope(answer(1)));
-        response.giveUp(() -> happens("lost"));
-        response.ask(() -> happens("asked again"));
+        comes(response);
+        lost("lost");
+        assertThat(response.asks()).isFalse();
         taken.complete(null);
-        response.giveUp(() -> happens("lost later"));
-        response.ask(() -> happens("asked again later"));
+        lost("lost later");
+        assertThat(response.asks()).isFalse();
 
         assertThat(happened).containsExactly("handed over", "done");
         assertThat(response.taken()).isTrue();
@@ -42,10 +51,10 @@ class ResponseTest {
 
     @Test
     void theFirstOfTheOtherEndsCountsWhereTheTakingFails() {
-        response.message(envelope(answer(1)));
-        response.ask(() -> happens("asked again"));
-        response.giveUp(() -> happens("lost"));
-        response.giveUp(() -> happens("closed"));
+        comes(response);
+        assertThat(response.asks()).isFalse();
+        lost("lost");
+        lost("closed");
         taken.completeExceptionally(new IllegalStateException("not now"));
 
         assertThat(happened).containsExactly("handed over", "lost");
@@ -54,35 +63,31 @@ class ResponseTest {
 
     @Test
     void responseIsAskedForOnceMoreWhereTheTakingFails() {
-        response.message(envelope(answer(1)));
-        response.ask(() -> happens("asked again"));
+        comes(response);
+        assertThat(response.asks()).isFalse();
         taken.completeExceptionally(new IllegalStateException("not now"));
         taken = CompletableFuture.completedFuture(null);
-        response.message(envelope(answer(1)));
+        comes(response);
 
         assertThat(happened).containsExactly("handed over", "asked again", "handed over", "done");
     }
 
     @Test
     void aTakerThatFailsAtOnceHasNotTakenIt() {
-        Response thrown = new Response(
-                call(1),
-                new ToldProgress(),
-                message -> {
-                    throw new NoClassDefFoundError("by the test");
-                },
-                () -> happens("done"));
+        Response thrown = response(message -> {
+            throw new NoClassDefFoundError("by the test");
+        });
 
-        assertThatThrownBy(() -> thrown.message(envelope(answer(1)))).isInstanceOf(NoClassDefFoundError.class);
-        thrown.giveUp(() -> happens("lost"));
+        comes(thrown);
+        thrown.giveUp(new Outcome.Unreadable("lost"));
 
         assertThat(happened).containsExactly("lost");
     }
 
     @Test
     void responseOfARequestThatHasEndedIsHandedToNobody() {
-        response.giveUp(() -> happens("lost"));
-        response.message(envelope(answer(1)));
+        lost("lost");
+        comes(response);
 
         assertThat(happened).containsExactly("lost");
         assertThat(response.taken()).isFalse();

@@ -12,7 +12,6 @@ import static dev.holdfast.client.ServerSession.Repeat.NEVER;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.client.held.HeldSession;
-import dev.holdfast.client.held.HeldWatch;
 import dev.holdfast.json.Envelope;
 import java.io.IOException;
 import java.net.http.HttpRequest;
@@ -67,13 +66,13 @@ class SessionLossTest {
                     rest.on(request, reply);
                 })
                 .then((request, reply) -> reply.status(202));
-        SessionOpening.Result result = now(new SessionOpening(remote, recorder, recorder)
+        SessionOpener.Result result = now(new SessionOpener(remote, recorder, recorder)
                 .open(
-                        SessionOpening.Protocol.HTTP_SSE,
+                        SessionOpener.Protocol.HTTP_SSE,
                         initialize(),
                         NO_CONTEXT,
                         message -> CompletableFuture.completedFuture(null)));
-        return ((SessionOpening.Opened) result).session();
+        return ((SessionOpener.Opened) result).session();
     }
 
     private CompletionStage<Outcome> send(ServerSession session, ServerSession.Repeat repeat) {
@@ -235,9 +234,9 @@ class SessionLossTest {
         }
         HeldSession session = new HeldSession(
                 remote(server.uri()).withLimits(ClientLimits.DEFAULT.withPatience(Duration.ofSeconds(5))),
-                SessionOpening.Protocol.STREAMABLE_HTTP,
+                SessionOpener.Protocol.STREAMABLE_HTTP,
                 recorder,
-                HeldWatch.NONE);
+                SessionWatch.NONE);
         assertThat(now(session.send(initialize(), NO_CONTEXT))).isEqualTo(new Outcome.Done());
         assertThat(now(session.send(Recorder.initialized(), NO_CONTEXT))).isEqualTo(new Outcome.Done());
         Envelope list = Recorder.envelope("{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"tools/list\"}");

@@ -14,7 +14,6 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.client.held.HeldSession;
-import dev.holdfast.client.held.HeldWatch;
 import dev.holdfast.json.Envelope;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -233,13 +232,13 @@ class ToldProgressTest {
                         .chunk(steps("a", 1, 2, 3) + event(answer(1)))
                         .gone())
                 .then((request, reply) -> reply.status(202));
-        SessionOpening.Result opened = now(new SessionOpening(remote(server.uri()), recorder, recorder)
+        SessionOpener.Result opened = now(new SessionOpener(remote(server.uri()), recorder, recorder)
                 .open(
-                        SessionOpening.Protocol.HTTP_SSE,
+                        SessionOpener.Protocol.HTTP_SSE,
                         initialize(),
                         NO_CONTEXT,
                         message -> CompletableFuture.completedFuture(null)));
-        ServerSession session = ((SessionOpening.Opened) opened).session();
+        ServerSession session = ((SessionOpener.Opened) opened).session();
         server.then((request, reply) -> {
                     posts.incrementAndGet();
                     reply.once(() -> recorder.messages.size() == 2).rst();
@@ -277,7 +276,7 @@ class ToldProgressTest {
                 result("{\"tools\":[{\"name\":\"t\",\"inputSchema\":{},\"annotations\":{\"readOnlyHint\":true}}]}"));
         Recorder application = new Recorder();
         HeldSession session = new HeldSession(
-                remote(server.uri()), SessionOpening.Protocol.STREAMABLE_HTTP, application, HeldWatch.NONE);
+                remote(server.uri()), SessionOpener.Protocol.STREAMABLE_HTTP, application, SessionWatch.NONE);
         assertThat(now(session.send(initialize(), NO_CONTEXT))).isEqualTo(new Outcome.Done());
         assertThat(now(session.send(Recorder.initialized(), NO_CONTEXT))).isEqualTo(new Outcome.Done());
         Envelope list = Recorder.envelope("{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"tools/list\"}");

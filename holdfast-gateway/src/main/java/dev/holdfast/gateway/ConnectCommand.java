@@ -2,7 +2,7 @@ package dev.holdfast.gateway;
 
 import dev.holdfast.client.ClientLimits;
 import dev.holdfast.client.RemoteServer;
-import dev.holdfast.client.SessionOpening;
+import dev.holdfast.client.SessionOpener;
 import dev.holdfast.gateway.connect.Bridge;
 import dev.holdfast.gateway.connect.HeaderFile;
 import dev.holdfast.gateway.process.DaemonThreads;
@@ -82,7 +82,7 @@ final class ConnectCommand implements Runnable {
                         .withLimits(limits)
                         .withRedirects()
                         .withRequests(headers.requests()),
-                SessionOpening.Protocol.AUTOMATIC,
+                SessionOpener.Protocol.AUTOMATIC,
                 System.in,
                 // System.out does not tell when nobody reads
                 new FileOutputStream(FileDescriptor.out));

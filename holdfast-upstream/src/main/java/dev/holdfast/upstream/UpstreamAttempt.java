@@ -1,8 +1,8 @@
 package dev.holdfast.upstream;
 
 import dev.holdfast.client.RemoteServer;
-import dev.holdfast.client.SessionOpening;
-import dev.holdfast.client.SessionOpening.Protocol;
+import dev.holdfast.client.SessionOpener;
+import dev.holdfast.client.SessionOpener.Protocol;
 import dev.holdfast.client.SessionWatch;
 import dev.holdfast.client.Successor;
 import dev.holdfast.json.Envelope;
@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
 /** One attempt to open a session at the upstream, for a connection that has none yet. */
 final class UpstreamAttempt {
     private final UpstreamConnection connection;
-    private final SessionOpening opening;
+    private final SessionOpener opening;
     /** Completes if the connection gets the session, and else never. */
     private final CompletableFuture<Void> opened = new CompletableFuture<>();
 
@@ -63,12 +63,11 @@ final class UpstreamAttempt {
      */
     UpstreamAttempt(UpstreamConnection connection, RemoteServer server, Optional<Successor> successor) {
         this.connection = connection;
-        this.opening =
-                new SessionOpening(server, connection.news(), new Watch(connection.loss(), opened)).in(successor);
+        this.opening = new SessionOpener(server, connection.news(), new Watch(connection.loss(), opened)).in(successor);
     }
 
     /** Asks the upstream to {@code initialize}; if it does, the connection has the session when the stage completes. */
-    CompletionStage<SessionOpening.Result> begin(InboundMessage request) {
+    CompletionStage<SessionOpener.Result> begin(InboundMessage request) {
         Envelope initialize = UpstreamLink.ENVELOPES.message(request);
         return opening.open(
                         Protocol.AUTOMATIC,
@@ -76,7 +75,7 @@ final class UpstreamAttempt {
                         connection.link().context(request),
                         message -> take(initialize, message))
                 .thenApply(result -> {
-                    if (result instanceof SessionOpening.Opened open) {
+                    if (result instanceof SessionOpener.Opened open) {
                         connection.link().opened(open.session());
                         opened.complete(null);
                     }

@@ -1,9 +1,9 @@
 package dev.holdfast.upstream;
 
-import dev.holdfast.client.Departures;
 import dev.holdfast.client.MessageSink;
 import dev.holdfast.client.Outcome;
 import dev.holdfast.client.RequestCustomizer;
+import dev.holdfast.client.SendQueue;
 import dev.holdfast.client.ServerSession;
 import dev.holdfast.client.ServerSession.Repeat;
 import dev.holdfast.client.Successor;
@@ -37,7 +37,7 @@ final class UpstreamLink implements RequestCustomizer {
 
     private final RequestRoom.OfSession room;
     private final CompletableFuture<ServerSession> session = new CompletableFuture<>();
-    private final Departures<ServerSession> departures;
+    private final SendQueue<ServerSession> departures;
     private final AtomicLong posted = new AtomicLong();
     private volatile Object latest = ServerSession.NO_CONTEXT;
     private volatile Runnable stuck = () -> {};
@@ -51,7 +51,7 @@ final class UpstreamLink implements RequestCustomizer {
     UpstreamLink(ScheduledExecutorService clock, RequestRoom.OfSession room) {
         this.room = room;
         this.departures =
-                new Departures<>((millis, task) -> clock.schedule(task, millis, TimeUnit.MILLISECONDS), () -> session);
+                new SendQueue<>((millis, task) -> clock.schedule(task, millis, TimeUnit.MILLISECONDS), () -> session);
     }
 
     /** What its messages take; a request takes that before it is sent. */

@@ -3,8 +3,8 @@ package dev.holdfast.upstream;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.holdfast.LogThrottle;
-import dev.holdfast.client.Seldom;
 import dev.holdfast.client.SessionWatch;
+import dev.holdfast.client.Throttle;
 import dev.holdfast.client.UnreadableMessageException;
 import dev.holdfast.json.JsonRpc;
 import dev.holdfast.json.backend.LogText;
@@ -42,7 +42,7 @@ final class UpstreamLoss implements SessionWatch {
     private final ScheduledExecutorService clock;
     private final Consumer<UpstreamCalls.Call> abandon;
     private final AtomicBoolean begun = new AtomicBoolean();
-    private final Seldom gaps;
+    private final Throttle gaps;
     private final LogThrottle unreadable = new LogThrottle(MOST_LINES, System::nanoTime);
     /** Whether what comes now comes too late for the first report. */
     private volatile boolean reported;
@@ -64,7 +64,7 @@ final class UpstreamLoss implements SessionWatch {
         this.listening = listening;
         this.link = link;
         this.clock = clock;
-        this.gaps = new Seldom(
+        this.gaps = new Throttle(
                 LEAST_BETWEEN_GAPS,
                 (millis, task) -> clock.schedule(task, millis, TimeUnit.MILLISECONDS),
                 this::tellGaps);

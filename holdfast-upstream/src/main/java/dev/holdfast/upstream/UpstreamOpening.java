@@ -3,7 +3,7 @@ package dev.holdfast.upstream;
 import dev.holdfast.client.HttpStatusException;
 import dev.holdfast.client.Outcome;
 import dev.holdfast.client.RemoteServer;
-import dev.holdfast.client.SessionOpening;
+import dev.holdfast.client.SessionOpener;
 import dev.holdfast.client.Successor;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.JsonRpc;
@@ -78,7 +78,7 @@ final class UpstreamOpening {
         });
         attempt.begin(request.initialize())
                 .thenAccept(result -> {
-                    boolean lost = result instanceof SessionOpening.NotOpened not
+                    boolean lost = result instanceof SessionOpener.NotOpened not
                             && not.outcome().sessionLost();
                     if (lost && more > 0) {
                         Future<?> unused = clock.schedule(() -> attempt(more - 1), PAUSE_MILLIS, TimeUnit.MILLISECONDS);
@@ -97,8 +97,8 @@ final class UpstreamOpening {
         end.complete(unreachable(cause));
     }
 
-    private Backend.Outcome outcome(SessionOpening.Result result, Optional<Envelope> answer) {
-        return result instanceof SessionOpening.NotOpened not
+    private Backend.Outcome outcome(SessionOpener.Result result, Optional<Envelope> answer) {
+        return result instanceof SessionOpener.NotOpened not
                 ? notOpened(not.outcome(), answer)
                 : accepted(answer.orElseThrow());
     }

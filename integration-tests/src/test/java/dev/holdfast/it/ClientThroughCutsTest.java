@@ -9,7 +9,7 @@ import dev.holdfast.client.MessageSink;
 import dev.holdfast.client.Outcome;
 import dev.holdfast.client.RemoteServer;
 import dev.holdfast.client.ServerSession;
-import dev.holdfast.client.SessionOpening;
+import dev.holdfast.client.SessionOpener;
 import dev.holdfast.client.SessionWatch;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.EnvelopeReader;
@@ -90,15 +90,15 @@ class ClientThroughCutsTest {
         Envelope initialize = envelope("""
                 {"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},\
                 "clientInfo":{"name":"test","version":"1"}}}""");
-        SessionOpening.Result opened = new SessionOpening(remote, keeping(listened), SessionWatch.NONE)
+        SessionOpener.Result opened = new SessionOpener(remote, keeping(listened), SessionWatch.NONE)
                 .open(
-                        SessionOpening.Protocol.AUTOMATIC,
+                        SessionOpener.Protocol.AUTOMATIC,
                         initialize,
                         ServerSession.NO_CONTEXT,
                         keeping(new ArrayList<>()))
                 .toCompletableFuture()
                 .get(30, TimeUnit.SECONDS);
-        ServerSession session = ((SessionOpening.Opened) opened).session();
+        ServerSession session = ((SessionOpener.Opened) opened).session();
         session.post(
                         envelope("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"),
                         ServerSession.NO_CONTEXT)

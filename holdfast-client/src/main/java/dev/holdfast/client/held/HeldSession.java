@@ -1,52 +1,107 @@
 package dev.holdfast.client.held;
 
-import dev.holdfast.client.Departures;
 import dev.holdfast.client.MessageSink;
+import dev.holdfast.client.NotTakenException;
 import dev.holdfast.client.Outcome;
 import dev.holdfast.client.RemoteServer;
-import dev.holdfast.client.ServerSession;
-import dev.holdfast.client.SessionOpening.Protocol;
+import dev.holdfast.client.SendQueue;
+import dev.holdfast.client.ServerSession.Repeat;
+import dev.holdfast.client.SessionOpener.Protocol;
+import dev.holdfast.client.SessionWatch;
+import dev.holdfast.client.ToldProgress;
+import dev.holdfast.client.held.CurrentSession.Place;
 import dev.holdfast.json.Envelope;
 import java.io.IOException;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 import java.util.function.Supplier;
 
 /**
  * The session of an application, which the application begins with {@code initialize} as it would begin any. Thread-safe; holds no
  * thread.
+ *
+ * <p>The messages that have no outcome yet are bounded: requests by their number, what has no response by its bytes. So no number of calls
+ * stops their cancellations, and what the server wants to know.
  */
 public final class HeldSession {
     /** So often a message goes on to another session; a server that loses every one of them serves nobody. */
     private static final int MOST_SESSIONS = 3;
+    /** What a message costs that has no bytes: its request, and a connection. */
+    private static final int MESSAGE_BYTES = 16 << 10;
+    /** For each request that may be under way, there is room for a cancellation and an answer. */
+    private static final long REQUEST_BYTES = 2 * MESSAGE_BYTES;
+    /** So much may be without an outcome that has no response, and one message more, however few requests may be under way. */
+    private static final long LEAST_BYTES = 32 << 20;
 
-    private final Overheard overheard = new Overheard();
-    private final Questions questions = new Questions();
-    private final Introduction introduction = new Introduction();
-    private final Places places;
-    private final Departures<Place> departures;
-    private final UnderWay underWay;
+    private final SessionSetup setup = new SessionSetup();
+    private final ServerRequests asked = new ServerRequests();
+    private final CurrentSession current;
+    private final SendQueue<Place> queue;
+    private final int mostRequests;
+    private final long mostBytes;
+    private final AtomicInteger requests = new AtomicInteger();
+    private final AtomicLong bytes = new AtomicLong();
+    /** Not by their ids: whoever has a response may use its id again before the outcome is told. */
+    private final Set<HeldCall> calls = ConcurrentHashMap.newKeySet();
+
+    /** A request of the application, over all sessions that it is tried in. One that was given up enters no session any more. */
+    private static final class HeldCall {
+        private final Envelope request;
+        private final ToldProgress told = new ToldProgress();
+        private Optional<CompletableFuture<Place.At>> session = Optional.empty();
+        private boolean cancelled;
+
+        private HeldCall(Envelope request) {
+            this.request = request;
+        }
+
+        /** A session is about to get it; returns what is to be completed then, or nothing if none must. */
+        private synchronized Optional<CompletableFuture<Place.At>> enters() {
+            session = cancelled ? Optional.empty() : Optional.of(new CompletableFuture<>());
+            return session;
+        }
+
+        /** The session has not answered it, and does not have it any more. */
+        private synchronized void leaves() {
+            session = Optional.empty();
+        }
+
+        /** The session that has it; completes when it has it. */
+        private synchronized Optional<CompletableFuture<Place.At>> session() {
+            return session;
+        }
+
+        private synchronized void cancel() {
+            cancelled = true;
+        }
+
+        private synchronized boolean cancelled() {
+            return cancelled;
+        }
+    }
 
     /**
      * A session that was not begun.
      *
      * @param application takes every message of the server
      */
-    public HeldSession(RemoteServer server, Protocol protocol, MessageSink application, HeldWatch watch) {
-        this.underWay = new UnderWay(server.limits().inFlight());
-        MessageSink guarded = application.guarded();
-        Replacement replacement =
-                new Replacement(introduction, overheard.settings(), questions, guarded, watch, server);
-        this.places = new Places(server, protocol, replacement, introduction, questions, guarded, watch);
-        this.departures = new Departures<>(server::later, places::now);
+    public HeldSession(RemoteServer server, Protocol protocol, MessageSink application, SessionWatch watch) {
+        this.mostRequests = server.limits().inFlight();
+        this.mostBytes = Math.max(LEAST_BYTES, mostRequests * REQUEST_BYTES);
+        this.current = new CurrentSession(server, protocol, setup, asked, application.guarded(), watch);
+        this.queue = new SendQueue<>(server::later, current::now);
     }
 
     /** Opens the listening stream before there is a session, as servers without sessions allow. */
     public void listen(Object context) {
-        places.now().thenAccept(now -> {
+        current.now().thenAccept(now -> {
             if (now instanceof Place.At at) {
                 at.session().listen(context);
             }
@@ -60,162 +115,169 @@ public final class HeldSession {
      * @param context handed to the customizer of requests
      */
     public CompletionStage<Outcome> send(Envelope message, Object context) {
-        if (places.closed()) {
+        if (current.closed()) {
             return done(new Outcome.Closed());
         }
         // a copy, so that who gives the stage up does not take the room with it
         return begin(message, context)
-                .thenApply(outcome -> outcome.since(places.closed()))
+                .thenApply(outcome -> outcome.since(current.closed()))
                 .toCompletableFuture()
                 .copy();
     }
 
     private CompletionStage<Outcome> begin(Envelope message, Object context) {
         if (message.method().equals("initialize")) {
-            return bounded(message, () -> departures.send(message, before -> initialize(message, context)));
+            return bounded(message, () -> queue.send(message, before -> initialize(message, context)));
         }
-        places.seek();
+        current.seek();
         return switch (message.kind()) {
             case REQUEST -> bounded(message, () -> request(message, context));
-            case NOTIFICATION ->
-                message.cancelledRequest()
-                        .map(id -> cancel(underWay.of(id), message, context))
-                        .orElseGet(() ->
-                                bounded(message, () -> depart(message, at -> notify(at, message, context, 0))));
-            case RESPONSE, ERROR -> bounded(message, () -> depart(message, at -> answer(at, message, context)));
+            case NOTIFICATION -> notification(message, context);
+            case RESPONSE, ERROR -> bounded(message, () -> enqueue(message, at -> answer(at, message, context)));
         };
     }
 
     /** Sends a message if there is room for it, until its outcome is known. */
-    private CompletionStage<Outcome> bounded(Envelope message, Supplier<? extends CompletionStage<Outcome>> sending) {
-        Optional<Outcome> refused = underWay.take(message);
-        return refused.isPresent()
-                ? done(refused.get())
-                : sending.get().whenComplete((outcome, failure) -> underWay.free(message));
+    private CompletionStage<Outcome> bounded(Envelope message, Supplier<CompletionStage<Outcome>> sending) {
+        long weight = (long) message.bytes().length + MESSAGE_BYTES;
+        if (message.kind() == Envelope.Kind.REQUEST) {
+            if (requests.incrementAndGet() > mostRequests) {
+                requests.decrementAndGet();
+                return notTaken(mostRequests + " requests are under way");
+            }
+            return sending.get().whenComplete((outcome, failure) -> requests.decrementAndGet());
+        }
+        if (bytes.getAndAdd(weight) > mostBytes) {
+            bytes.addAndGet(-weight);
+            return notTaken("more than " + mostBytes + " bytes are under way that have no response");
+        }
+        return sending.get().whenComplete((outcome, failure) -> bytes.addAndGet(-weight));
+    }
+
+    private static CompletionStage<Outcome> notTaken(String reason) {
+        return done(new Outcome.NotSent(new NotTakenException(reason)));
     }
 
     private CompletionStage<Outcome> initialize(Envelope initialize, Object context) {
-        if (places.closed()) {
-            return done(new Outcome.Closed());
-        }
-        overheard.settings().clear();
-        return places.initialize(initialize, context);
+        return current.closed() ? done(new Outcome.Closed()) : current.initialize(initialize, context);
     }
 
     /** Sends a message to the session that is there when its turn comes. */
-    private CompletionStage<Outcome> depart(
-            Envelope message, Function<? super Place.At, ? extends CompletionStage<Outcome>> sending) {
-        return departures.send(message, where -> to(where, sending));
-    }
-
-    /** Sends a request so, unless it is cancelled meanwhile: whoever cancels it finds it waiting, or is found here. */
-    private CompletionStage<Outcome> depart(
-            Going going, Function<? super Place.At, ? extends CompletionStage<Outcome>> sending) {
-        CompletionStage<Outcome> sent = depart(going.request(), sending);
-        if (going.cancelled()) {
-            departures.withdraw(going.request());
-        }
-        return sent;
-    }
-
-    private CompletionStage<Outcome> to(
-            Place where, Function<? super Place.At, ? extends CompletionStage<Outcome>> sending) {
-        if (places.closed()) {
-            return done(new Outcome.Closed());
-        }
-        return where instanceof Place.At at ? sending.apply(at) : done(new Outcome.SessionGone());
+    private CompletionStage<Outcome> enqueue(Envelope message, Function<Place.At, CompletionStage<Outcome>> sending) {
+        return queue.send(message, where -> {
+            if (current.closed()) {
+                return done(new Outcome.Closed());
+            }
+            return where instanceof Place.At at ? sending.apply(at) : done(new Outcome.SessionGone());
+        });
     }
 
     private CompletionStage<Outcome> request(Envelope request, Object context) {
-        Going going = underWay.begin(request);
-        return depart(going, at -> call(at, going, context, 0)).thenApply(outcome -> {
-            underWay.end(going);
+        HeldCall call = new HeldCall(request);
+        calls.add(call);
+        return enqueue(call, context, 0).thenApply(outcome -> {
+            calls.remove(call);
             return outcome;
         });
     }
 
-    private CompletionStage<Outcome> call(Place.At at, Going going, Object context, int moves) {
-        if (!going.enters()) {
+    /** Sends a request so, unless it is cancelled meanwhile: whoever cancels it finds it waiting, or is found here. */
+    private CompletionStage<Outcome> enqueue(HeldCall call, Object context, int moves) {
+        CompletionStage<Outcome> sent = enqueue(call.request, at -> call(at, call, context, moves));
+        if (call.cancelled()) {
+            queue.withdraw(call.request);
+        }
+        return sent;
+    }
+
+    private CompletionStage<Outcome> call(Place.At at, HeldCall call, Object context, int moves) {
+        Optional<CompletableFuture<Place.At>> entering = call.enters();
+        if (entering.isEmpty()) {
             return done(new Outcome.Cancelled());
         }
-        ServerSession.Repeat repeat = overheard.repeat(going.request());
-        return enter(at, going, repeat, context).thenCompose(outcome -> {
-            boolean retired = outcome instanceof Outcome.Closed && !places.closed();
-            boolean lost = outcome instanceof Outcome.Unknown unknown && unknown.sessionGone();
-            if (!retired && !lost && !(outcome instanceof Outcome.SessionGone)) {
-                return done(outcome);
-            }
-            going.leaves();
-            if (lost) {
-                going.told().runsAgain();
-            }
-            boolean another = !retired
-                    && places.replace(at)
-                    && moves < MOST_SESSIONS
-                    && (repeat == ServerSession.Repeat.HARMLESS || !lost);
-            if (going.cancelled()) {
-                return done(new Outcome.Cancelled());
-            }
-            if (retired) {
-                return done(new Outcome.Unknown("its session is gone", new IOException("replaced twice"), true));
-            }
-            if (!another) {
-                return done(outcome);
-            }
-            return depart(going, next -> call(next, going, context, moves + 1))
-                    .thenApply(last -> lost && last.notExecuted() ? outcome : last);
+        Repeat repeat = setup.repeat(call.request);
+        CompletionStage<Outcome> sent;
+        try {
+            sent = at.session().call(call.request, repeat, context, call.told, overhearing(at, call.request));
+        } finally {
+            entering.get().complete(at);
+        }
+        return sent.thenCompose(outcome -> {
+            boolean retired = outcome instanceof Outcome.Closed && !current.closed();
+            return retired || outcome.sessionLost()
+                    ? elsewhere(at, call, repeat, context, outcome, moves)
+                    : done(outcome);
         });
     }
 
-    private CompletionStage<Outcome> enter(Place.At at, Going going, ServerSession.Repeat repeat, Object context) {
-        try {
-            return at.session().call(going.request(), repeat, context, going.told(), overhearing(at, going.request()));
-        } finally {
-            going.entered(at);
+    /** Its session is lost, or was closed for another: where it may, the request goes on to the next one. */
+    private CompletionStage<Outcome> elsewhere(
+            Place.At at, HeldCall call, Repeat repeat, Object context, Outcome outcome, int moves) {
+        boolean maybeExecuted = outcome instanceof Outcome.Unknown;
+        call.leaves();
+        if (maybeExecuted) {
+            call.told.runsAgain();
         }
-    }
-
-    /** A cancellation goes where its call is, behind it, and nowhere if no session has that. */
-    private CompletionStage<Outcome> cancel(List<Going> calls, Envelope cancellation, Object context) {
-        if (calls.isEmpty()) {
-            return bounded(cancellation, () -> depart(cancellation, at -> notify(at, cancellation, context, 0)));
+        boolean retired = outcome instanceof Outcome.Closed;
+        boolean another = !retired
+                && current.replace(at)
+                && moves < MOST_SESSIONS
+                && (repeat == Repeat.HARMLESS || !maybeExecuted);
+        if (call.cancelled()) {
+            return done(new Outcome.Cancelled());
         }
-        calls.forEach(Going::cancel);
-        calls.forEach(going -> departures.withdraw(going.request()));
-        return calls.stream()
-                .flatMap(going -> going.session().stream())
-                .findFirst()
-                .map(session ->
-                        bounded(cancellation, () -> session.thenCompose(at -> notify(at, cancellation, context, 0))))
-                .orElseGet(() -> done(new Outcome.Done()));
+        if (retired) {
+            return done(new Outcome.Unknown("its session is gone", new IOException("replaced twice"), true));
+        }
+        return another
+                ? enqueue(call, context, moves + 1)
+                        .thenApply(last -> maybeExecuted && last.notExecuted() ? outcome : last)
+                : done(outcome);
     }
 
     /** Learns from answers before the application can act on them. */
     private MessageSink overhearing(Place.At at, Envelope request) {
-        MessageSink passing = places.toApplication(at.number());
+        MessageSink passing = current.toApplication(at.number());
         return message -> {
             if (message.kind() == Envelope.Kind.RESPONSE && message.id().equals(request.id())) {
-                overheard.answered(request, message);
-                places.served(at.number());
+                setup.answered(request, message);
+                current.served(at.number());
             }
             return passing.message(message);
         };
     }
 
+    /** A cancellation goes where its call is, behind it, and nowhere if no session has that. */
+    private CompletionStage<Outcome> notification(Envelope message, Object context) {
+        List<HeldCall> cancelled = message.cancelledRequest().stream()
+                .flatMap(id -> calls.stream().filter(call -> call.request.id().equals(Optional.of(id))))
+                .toList();
+        if (cancelled.isEmpty()) {
+            return bounded(message, () -> enqueue(message, at -> notify(at, message, context, 0)));
+        }
+        cancelled.forEach(HeldCall::cancel);
+        cancelled.forEach(call -> queue.withdraw(call.request));
+        return cancelled.stream()
+                .flatMap(call -> call.session().stream())
+                .findFirst()
+                .map(session -> bounded(message, () -> session.thenCompose(at -> notify(at, message, context, 0))))
+                .orElseGet(() -> done(new Outcome.Done()));
+    }
+
     private CompletionStage<Outcome> notify(Place.At at, Envelope notification, Object context, int moves) {
         if (notification.method().equals("notifications/initialized")) {
-            introduction.initialized();
+            setup.initialized();
         }
         return at.session().post(notification, context).thenCompose(outcome -> {
             if (!(outcome instanceof Outcome.SessionGone)) {
                 return done(outcome);
             }
-            boolean another = places.replace(at);
+            boolean another = current.replace(at);
             if (aboutTheLostSession(notification) || moves >= MOST_SESSIONS) {
                 return done(new Outcome.Done());
             }
             return another
-                    ? depart(notification, next -> notify(next, notification, context, moves + 1))
+                    ? enqueue(notification, next -> notify(next, notification, context, moves + 1))
                     : done(outcome);
         });
     }
@@ -229,10 +291,9 @@ public final class HeldSession {
     }
 
     private CompletionStage<Outcome> answer(Place.At at, Envelope answer, Object context) {
-        return questions
-                .toServer(answer, at.number())
+        return asked.toServer(answer, at.number())
                 .map(known -> at.session().post(known, context).thenApply(outcome -> {
-                    questions.answered(answer);
+                    asked.answered(answer);
                     return outcome instanceof Outcome.SessionGone ? new Outcome.Done() : outcome;
                 }))
                 .orElseGet(() -> done(new Outcome.Done()));
@@ -244,6 +305,6 @@ public final class HeldSession {
 
     /** Ends the session. The stage completes when the server was told, or after 5 s. */
     public CompletionStage<Void> close() {
-        return places.close();
+        return current.close();
     }
 }

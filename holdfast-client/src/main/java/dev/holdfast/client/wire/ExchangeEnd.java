@@ -1,6 +1,11 @@
 package dev.holdfast.client.wire;
 
 import java.net.http.HttpHeaders;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.ZonedDateTime;
+import java.time.format.DateTimeFormatter;
+import java.time.format.DateTimeParseException;
 import java.util.Locale;
 import java.util.concurrent.CompletionException;
 
@@ -23,6 +28,8 @@ public sealed interface ExchangeEnd {
         /** So much is shown of what a head says. */
         private static final int SHOWN = 80;
 
+        private static final int MOST_DIGITS = 9;
+
         /** Whether the status is 2xx. */
         public boolean good() {
             return status / 100 == 2;
@@ -31,6 +38,23 @@ public sealed interface ExchangeEnd {
         /** What the body says that it is, in small letters. */
         public String type() {
             return headers.firstValue("content-type").orElse("").toLowerCase(Locale.ROOT);
+        }
+
+        /** How many milliseconds {@code Retry-After} says to wait, in seconds or as a date; 0 if it does not. */
+        public long retryAfterMillis(Instant now) {
+            String value = headers.firstValue("retry-after").orElse("").strip();
+            if (!value.isEmpty()
+                    && value.length() <= MOST_DIGITS
+                    && value.chars().allMatch(Character::isDigit)) {
+                return Duration.ofSeconds(Long.parseLong(value)).toMillis();
+            }
+            try {
+                Instant date = ZonedDateTime.parse(value, DateTimeFormatter.RFC_1123_DATE_TIME)
+                        .toInstant();
+                return Math.max(0, Duration.between(now, date).toMillis());
+            } catch (DateTimeParseException e) {
+                return 0;
+            }
         }
 
         /** Whether the body says that it is JSON. */

@@ -122,7 +122,7 @@ public final class HttpExchange {
         if (events && !ExchangeEnd.coding(headers).isEmpty()) {
             // nobody can read it, and it may last
             end.complete(new ExchangeEnd.Answer(head.statusCode(), headers, NOTHING));
-            abort("the stream has a content coding");
+            abort(new AbortedException("the stream has a content coding"));
             return BodySubscribers.replacing(new ExchangeEnd.StreamEnded());
         }
         Body opened = new Body(head, events);
@@ -167,9 +167,11 @@ public final class HttpExchange {
         return open != null && open.stream && open.busy(nanos);
     }
 
-    /** Ends it from this side. */
+    /** Ends it from this side, if it has not ended. */
     public void abort(String why) {
-        abort(new AbortedException(why));
+        if (!end.isDone()) {
+            abort(new AbortedException(why));
+        }
     }
 
     private void abort(Throwable cause) {

@@ -44,12 +44,23 @@ final class SseParser {
     private static final class Buffer extends ByteArrayOutputStream {
         private static final int KEPT = 16_384;
 
-        private byte at(int index) {
-            return buf[index];
-        }
-
         private boolean has(byte[] text, int from) {
             return count >= from + text.length && Arrays.equals(buf, from, from + text.length, text, 0, text.length);
+        }
+
+        /** Where the name of a field ends. */
+        private int colon(int from) {
+            int at = from;
+            while (at < count && buf[at] != ':') {
+                at++;
+            }
+            return at;
+        }
+
+        /** Where the value of a field begins whose name ends here. */
+        private int value(int colon) {
+            int at = Math.min(colon + 1, count);
+            return at < count && buf[at] == ' ' ? at + 1 : at;
         }
 
         private void copyTo(Buffer other, int from) {
@@ -126,8 +137,7 @@ final class SseParser {
                     continue;
                 }
             }
-            int end = lineEnd(bytes);
-            take(bytes, end);
+            take(bytes);
             if (bytes.hasRemaining()) {
                 afterReturn = bytes.get() == '\r';
                 line();
@@ -136,30 +146,26 @@ final class SseParser {
         }
     }
 
-    private static int lineEnd(ByteBuffer bytes) {
-        int at = bytes.position();
-        while (at < bytes.limit() && bytes.get(at) != '\n' && bytes.get(at) != '\r') {
-            at++;
+    /** Takes what has come of a line, and stops before its end. */
+    private void take(ByteBuffer bytes) throws OversizedEventException {
+        int end = bytes.position();
+        while (end < bytes.limit() && bytes.get(end) != '\n' && bytes.get(end) != '\r') {
+            end++;
         }
-        return at;
-    }
-
-    private void take(ByteBuffer bytes, int end) throws OversizedEventException {
-        keep(bytes, Math.min(end - bytes.position(), Math.max(0, FRAMING - line.size())));
-        int more = end - bytes.position();
-        if (more > 0 && line.has(DATA, start())) {
-            if ((long) data.size() + line.size() + more > (long) most + FRAMING) {
+        int length = end - bytes.position();
+        int kept = Math.min(length, Math.max(0, FRAMING - line.size()));
+        byte[] part = new byte[kept];
+        bytes.get(part);
+        line.write(part, 0, kept);
+        if (kept < length && line.has(DATA, start())) {
+            if ((long) data.size() + line.size() + length - kept > (long) most + FRAMING) {
                 throw new OversizedEventException(most, id);
             }
-            keep(bytes, more);
+            byte[] rest = new byte[length - kept];
+            bytes.get(rest);
+            line.write(rest, 0, rest.length);
         }
         bytes.position(end);
-    }
-
-    private void keep(ByteBuffer bytes, int length) {
-        byte[] part = new byte[length];
-        bytes.get(part);
-        line.write(part, 0, length);
     }
 
     /** Where the line begins that is being read: the first one may have a mark before it. */
@@ -168,29 +174,19 @@ final class SseParser {
     }
 
     private void line() throws OversizedEventException {
-        int from = start();
+        int from = begun ? 0 : start();
         begun = true;
         if (line.size() == from) {
             dispatch();
             return;
         }
-        int colon = from;
-        while (colon < line.size() && line.at(colon) != ':') {
-            colon++;
-        }
+        int colon = line.colon(from);
         if (colon == from) {
             commented = true;
             return;
         }
-        int value = Math.min(colon + 1, line.size());
-        if (value < line.size() && line.at(value) == ' ') {
-            value++;
-        }
-        field(line.text(from, colon), value);
-    }
-
-    private void field(String field, int value) throws OversizedEventException {
-        switch (field) {
+        int value = line.value(colon);
+        switch (line.text(from, colon)) {
             case "data" -> {
                 if (hasData) {
                     data.write('\n');
@@ -243,13 +239,12 @@ final class SseParser {
     }
 
     private void dispatch() {
-        SseEvent event = new SseEvent(id, name.isEmpty() ? SseEvent.MESSAGE : name, data.toByteArray());
+        if (id.isPresent() || data.size() > 0) {
+            events.accept(new SseEvent(id, name.isEmpty() ? SseEvent.MESSAGE : name, data.toByteArray()));
+        }
         id = Optional.empty();
         name = "";
         hasData = false;
         data.clear();
-        if (event.id().isPresent() || event.data().length > 0) {
-            events.accept(event);
-        }
     }
 }

@@ -10,7 +10,8 @@ import dev.holdfast.client.Eventually;
 import dev.holdfast.client.Outcome;
 import dev.holdfast.client.RemoteServer;
 import dev.holdfast.client.ServerSession;
-import dev.holdfast.client.SessionOpening.Protocol;
+import dev.holdfast.client.SessionOpener.Protocol;
+import dev.holdfast.client.SessionWatch;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.EnvelopeReader;
 import java.io.IOException;
@@ -70,7 +71,7 @@ class HeldSessionTest {
 
     private final List<String> outages = new CopyOnWriteArrayList<>();
 
-    private final HeldWatch watch = new HeldWatch() {
+    private final SessionWatch watch = new SessionWatch() {
         @Override
         public void reconnecting(Throwable cause) {
             outages.add("begun");

@@ -10,7 +10,8 @@ import dev.holdfast.client.Eventually;
 import dev.holdfast.client.Outcome;
 import dev.holdfast.client.RemoteServer;
 import dev.holdfast.client.ServerSession;
-import dev.holdfast.client.SessionOpening.Protocol;
+import dev.holdfast.client.SessionOpener.Protocol;
+import dev.holdfast.client.SessionWatch;
 import dev.holdfast.client.wire.HttpSender;
 import dev.holdfast.client.wire.MarkedBody;
 import dev.holdfast.json.Envelope;
@@ -90,7 +91,10 @@ class ReplacedSessionTest {
         RemoteServer remote = RemoteServer.at(uri, recording(HttpSender.by(http)), clock, threads)
                 .withLimits(limits);
         return new HeldSession(
-                remote, Protocol.STREAMABLE_HTTP, message -> CompletableFuture.completedFuture(null), new HeldWatch() {
+                remote,
+                Protocol.STREAMABLE_HTTP,
+                message -> CompletableFuture.completedFuture(null),
+                new SessionWatch() {
                     @Override
                     public void failed(Throwable failure) {
                         failures.add(failure);

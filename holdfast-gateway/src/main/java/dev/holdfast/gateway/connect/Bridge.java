@@ -2,9 +2,9 @@ package dev.holdfast.gateway.connect;
 
 import dev.holdfast.client.RemoteServer;
 import dev.holdfast.client.ServerSession;
-import dev.holdfast.client.SessionOpening;
+import dev.holdfast.client.SessionOpener;
+import dev.holdfast.client.SessionWatch;
 import dev.holdfast.client.held.HeldSession;
-import dev.holdfast.client.held.HeldWatch;
 import dev.holdfast.gateway.process.LineReader;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.EnvelopeReader;
@@ -48,7 +48,7 @@ public final class Bridge {
      * @param in the client's messages, one on each line
      * @param out takes the server's
      */
-    public Bridge(RemoteServer server, SessionOpening.Protocol protocol, InputStream in, OutputStream out) {
+    public Bridge(RemoteServer server, SessionOpener.Protocol protocol, InputStream in, OutputStream out) {
         this.in = in;
         this.out = new LineWriter(out);
         this.messageBytes = server.limits().messageBytes();
@@ -57,7 +57,7 @@ public final class Bridge {
     }
 
     /** Tells the log what happens. */
-    private record Told(String server) implements HeldWatch {
+    private record Told(String server) implements SessionWatch {
         @Override
         public void reconnecting(Throwable cause) {
             log.warn("the connection to {} broke and is brought back: {}", server, cause.toString());

@@ -5,7 +5,7 @@ import dev.holdfast.client.ClientLimits;
 import dev.holdfast.client.Outcome;
 import dev.holdfast.client.RemoteServer;
 import dev.holdfast.client.Requests;
-import dev.holdfast.client.SessionOpening;
+import dev.holdfast.client.SessionOpener;
 import dev.holdfast.client.held.HeldSession;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.backend.McpCoreVersion;
@@ -21,7 +21,9 @@ import io.modelcontextprotocol.spec.McpSchema;
 import io.modelcontextprotocol.spec.McpSchema.JSONRPCMessage;
 import io.modelcontextprotocol.spec.ProtocolVersions;
 import io.modelcontextprotocol.util.Assert;
+import io.modelcontextprotocol.util.Utils;
 import java.net.URI;
+import java.net.URISyntaxException;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.time.Duration;
@@ -64,23 +66,21 @@ public final class HoldfastClientTransport implements McpClientTransport {
         HTTP_SSE
     }
 
-    private final MessageCodec codec;
+    private final McpJsonMapper json;
     private final List<String> revisions;
     private final boolean listenOnConnect;
     private final HeldSession session;
-    private final Handlers handlers;
+    private final SdkApplication application;
 
     private HoldfastClientTransport(Builder builder) {
-        this.codec = new MessageCodec(builder.jsonMapper == null ? McpJsonDefaults.getMapper() : builder.jsonMapper);
+        this.json = builder.jsonMapper == null ? McpJsonDefaults.getMapper() : builder.jsonMapper;
         this.revisions = builder.supportedProtocolVersions;
         this.listenOnConnect = builder.openConnectionOnStartup;
-        this.handlers = new Handlers(codec);
         RemoteServer server = builder.server();
+        this.application =
+                new SdkApplication(json, builder.listener, server.uri().toString());
         this.session = new HeldSession(
-                server,
-                SessionOpening.Protocol.valueOf(builder.protocol.name()),
-                handlers::received,
-                new ToldListener(builder.listener, server.uri().toString(), handlers::failed));
+                server, SessionOpener.Protocol.valueOf(builder.protocol.name()), application::received, application);
     }
 
     /**
@@ -102,7 +102,7 @@ public final class HoldfastClientTransport implements McpClientTransport {
     @Override
     public Mono<Void> connect(Function<Mono<JSONRPCMessage>, Mono<JSONRPCMessage>> messages) {
         return Mono.deferContextual(context -> {
-            handlers.onMessages(messages);
+            application.onMessages(messages);
             if (listenOnConnect) {
                 session.listen(context);
             }
@@ -112,31 +112,22 @@ public final class HoldfastClientTransport implements McpClientTransport {
 
     @Override
     public void setExceptionHandler(Consumer<Throwable> exceptions) {
-        handlers.onFailures(exceptions);
+        application.onFailures(exceptions);
     }
 
     @Override
     public Mono<Void> sendMessage(JSONRPCMessage message) {
         return Mono.deferContextual(context -> {
-            Envelope envelope = codec.write(message);
+            Envelope envelope = application.write(message);
             return Mono.<Outcome>fromFuture(
                             () -> session.send(envelope, context).toCompletableFuture())
-                    .flatMap(this::outcome);
+                    .flatMap(application::ended);
         });
-    }
-
-    private Mono<Void> outcome(Outcome outcome) {
-        return Failures.of(outcome)
-                .map(failure -> {
-                    handlers.failed(failure);
-                    return Mono.<Void>error(failure);
-                })
-                .orElseGet(Mono::empty);
     }
 
     @Override
     public <T> T unmarshalFrom(Object data, TypeRef<T> type) {
-        return codec.json().convertValue(data, type);
+        return json.convertValue(data, type);
     }
 
     @Override
@@ -169,8 +160,24 @@ public final class HoldfastClientTransport implements McpClientTransport {
         private ClientListener listener = ClientListener.NONE;
 
         private Builder(String baseUri) {
-            ServerAddress.requireServer(baseUri);
+            if (!speaksHttp(baseUri)) {
+                throw new IllegalArgumentException("baseUri must be as in https://example.com");
+            }
             this.baseUri = baseUri;
+        }
+
+        private static boolean speaksHttp(String baseUri) {
+            try {
+                URI uri = new URI(baseUri);
+                boolean http = "http".equalsIgnoreCase(uri.getScheme()) || "https".equalsIgnoreCase(uri.getScheme());
+                return http && uri.getHost() != null;
+            } catch (URISyntaxException e) {
+                return false;
+            }
+        }
+
+        private URI at(String path) {
+            return Utils.resolveUri(URI.create(baseUri), path);
         }
 
         /**
@@ -209,7 +216,7 @@ public final class HoldfastClientTransport implements McpClientTransport {
         /** The endpoint at the server. Default {@code /mcp}. */
         public Builder endpoint(String value) {
             Assert.hasText(value, "endpoint must be a non-empty String");
-            ServerAddress.of(baseUri, value);
+            at(value);
             endpoint = value;
             return this;
         }
@@ -360,17 +367,30 @@ public final class HoldfastClientTransport implements McpClientTransport {
         }
 
         private RemoteServer server() {
-            OwnClient client = ownClient
-                    ? OwnClient.of(clientBuilder.connectTimeout(connectTimeout))
-                    : new OwnClient(SharedMeans.http(connectTimeout), false);
-            URI uri = ServerAddress.of(baseUri, endpoint);
-            return client.at(RemoteServer.at(uri, client.http(), SharedMeans.clock(), SharedMeans.delivery()))
+            return (ownClient ? serverByOwnClient() : at(SharedResources.http(connectTimeout)))
                     .withLimits(limits)
                     .withRequests(new Requests(
                             requestBuilder,
                             Customizers.of(customizers),
                             authorization,
                             Optional.of(Collections.max(supportedProtocolVersions))));
+        }
+
+        private RemoteServer at(HttpClient http) {
+            return RemoteServer.at(at(endpoint), http, SharedResources.clock(), SharedResources.delivery());
+        }
+
+        /** The client itself follows no redirects: it would take credentials and the id of the session to whatever server one names. */
+        private RemoteServer serverByOwnClient() {
+            HttpClient wanted = clientBuilder.connectTimeout(connectTimeout).build();
+            HttpClient.Redirect policy = wanted.followRedirects();
+            if (policy == HttpClient.Redirect.NEVER) {
+                return at(wanted);
+            }
+            HttpClient none =
+                    clientBuilder.followRedirects(HttpClient.Redirect.NEVER).build();
+            clientBuilder.followRedirects(policy);
+            return at(none).withRedirects();
         }
     }
 }

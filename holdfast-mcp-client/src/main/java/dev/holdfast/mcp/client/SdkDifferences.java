@@ -8,6 +8,8 @@ import io.modelcontextprotocol.client.transport.customizer.McpHttpClientTranspor
 import io.modelcontextprotocol.spec.McpTransportException;
 import io.modelcontextprotocol.spec.McpTransportSessionClosedException;
 import java.lang.reflect.Constructor;
+import java.net.http.HttpClient;
+import java.net.http.HttpHeaders;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse.ResponseInfo;
 import java.util.concurrent.CompletableFuture;
@@ -71,9 +73,17 @@ final class SdkDifferences {
         }
     }
 
+    /** The head of an answer. */
+    private record Head(int statusCode, HttpHeaders headers) implements ResponseInfo {
+        @Override
+        public HttpClient.Version version() {
+            return HttpClient.Version.HTTP_1_1;
+        }
+    }
+
     /** The exception for status 401 or 403. */
-    static RuntimeException unauthorized(String message, HttpRequest request, ResponseInfo response) {
-        return FAILURES.unauthorized(message, request, response);
+    static RuntimeException unauthorized(String message, HttpRequest request, int status, HttpHeaders headers) {
+        return FAILURES.unauthorized(message, request, new Head(status, headers));
     }
 
     /** The exception for what is sent after the close. */
@@ -89,7 +99,7 @@ final class SdkDifferences {
         return (request, status, headers, times, context) -> sentAgain(
                 times < handler.maxRetries(),
                 () -> handler.handle(
-                        snapshot(request), new Failures.Head(status, headers), Customizers.transportContext(context)),
+                        snapshot(request), new Head(status, headers), Customizers.transportContext(context)),
                 context);
     }
 
@@ -98,7 +108,7 @@ final class SdkDifferences {
     static AuthorizationHandler byResponse(McpHttpClientAuthorizationErrorHandler handler) {
         return (request, status, headers, times, context) -> sentAgain(
                 times < handler.maxRetries(),
-                () -> handler.handle(new Failures.Head(status, headers), Customizers.transportContext(context)),
+                () -> handler.handle(new Head(status, headers), Customizers.transportContext(context)),
                 context);
     }
 

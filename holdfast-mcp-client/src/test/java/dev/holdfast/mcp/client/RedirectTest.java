@@ -178,7 +178,10 @@ class RedirectTest {
     void theApplicationsBuilderStaysAsItWas() {
         HttpClient.Builder builder = HttpClient.newBuilder().followRedirects(Redirect.ALWAYS);
 
-        assertThat(OwnClient.of(builder).http().followRedirects()).isEqualTo(Redirect.NEVER);
+        HoldfastClientTransport.builder("http://localhost")
+                .clientBuilder(builder)
+                .build();
+
         assertThat(builder.build().followRedirects()).isEqualTo(Redirect.ALWAYS);
     }
 }

@@ -1,0 +1,551 @@
+package dev.holdfast.client;
+
+import dev.holdfast.client.wire.ExchangeEnd;
+import dev.holdfast.client.wire.HeartbeatWatch;
+import dev.holdfast.client.wire.HttpExchange;
+import dev.holdfast.client.wire.OversizedEventException;
+import dev.holdfast.client.wire.SilenceException;
+import dev.holdfast.client.wire.SseEvent;
+import dev.holdfast.client.wire.StreamHandler;
+import dev.holdfast.json.EnvelopeReader;
+import dev.holdfast.spi.RequestId;
+import java.io.EOFException;
+import java.net.URI;
+import java.net.http.HttpHeaders;
+import java.net.http.HttpRequest;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Future;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One stream of events over all connections that carry it, the first of which may be that of a POST: when a connection ends, the next one
+ * begins where it ended. One connection at a time, so its parts run on one thread at a time.
+ */
+final class EventStream implements StreamHandler {
+    private static final CompletionStage<Void> TAKEN = CompletableFuture.completedFuture(null);
+    /** A connection that lasted so long was one, though nothing came on it; what it was silent at its end does not count. */
+    private static final long PROOF_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    /** How long the head of a stream that is resumed may take: what is missing is there, so there is nothing to wait for. */
+    private static final Duration RESUMED_HEAD = Duration.ofSeconds(10);
+
+    /** How long a server may keep a stream open behind what it was for. */
+    private static final long LINGER_MILLIS = 5_000;
+
+    private final ServerSession session;
+    private final URI uri;
+    private final Object context;
+    private final StreamOwner owner;
+    private final Cursor cursor;
+    private final Retry retry;
+    private final StaleStreamWatchdog watchdog = new StaleStreamWatchdog();
+    private int credentials;
+    private long stated;
+    /** Whether the server has stated it on this connection. */
+    private boolean statedHere;
+
+    private long connectedAt;
+    private int connections;
+    private boolean ofPost;
+    private boolean resumed;
+    /** Why the last message that has come could not be read, if it could not. */
+    private @Nullable Throwable unread;
+    /** The cursor of this connection's request. */
+    private Optional<String> askedFrom = Optional.empty();
+
+    private volatile boolean stopped;
+    private volatile @Nullable HttpExchange current;
+    private volatile @Nullable Future<?> deadline;
+
+    /** A stream at its start, which is not open. */
+    EventStream(ServerSession session, URI uri, Object context, StreamOwner owner) {
+        this.session = session;
+        this.uri = uri;
+        this.context = context;
+        this.owner = owner;
+        this.cursor = new Cursor(session.server.limits().resumable());
+        this.retry = new Retry(session.server, session.outage, this::open);
+    }
+
+    /** There was such a stream before: when it opens, what was sent meanwhile may be missing. */
+    void comesLate() {
+        connections = 1;
+    }
+
+    /** The stream begins with the answer to a POST. Its owner starts that, and says with {@link #cameApart} when it has ended. */
+    HttpExchange begunBy(HttpRequest post) {
+        HttpExchange exchange = session.answering(post, this);
+        ofPost = true;
+        current = exchange;
+        return exchange;
+    }
+
+    /** Asks for the stream from its cursor on. */
+    void open() {
+        if (stopped || owner.complete()) {
+            stop();
+            return;
+        }
+        Optional<String> from = cursor.last();
+        session.getRequest(uri, from, context).whenComplete((request, failure) -> {
+            if (failure != null) {
+                unreachable(failure, 0);
+            } else {
+                start(request, from.isPresent());
+            }
+        });
+    }
+
+    private void start(HttpRequest request, boolean resuming) {
+        HttpExchange exchange = owner.opensAnew() ? session.listening(request, this) : session.answering(request, this);
+        current = exchange;
+        if (stopped) {
+            return;
+        }
+        ofPost = false;
+        statedHere = false;
+        askedFrom = cursor.last();
+        resumed = resuming;
+        if (resuming && !session.headsAtOnce()) {
+            // a listening stream that is resumed in vain is missed soon; a call may take its time, but not longer than
+            // the patience
+            Duration wait =
+                    owner.opensAnew() ? RESUMED_HEAD : session.server.limits().patience();
+            watchdog.expectEvent(exchange, wait, () -> nothingCame(exchange));
+        }
+        exchange.start(resuming ? RESUMED_HEAD.toNanos() : HeartbeatWatch.UNLIMITED)
+                .thenAccept(end -> {
+                    if (end instanceof ExchangeEnd.Answer answer) {
+                        answered(answer, request, resuming);
+                    } else if (end instanceof ExchangeEnd.NoAnswer none && resuming && ignored(none.cause())) {
+                        notResumed(none.cause());
+                    } else if (end instanceof ExchangeEnd.NoAnswer none) {
+                        if (none.sent()) {
+                            comesLate(); // it may have been open: some servers send no head before the first message
+                        }
+                        unreachable(none.cause(), 0);
+                    } else {
+                        cameApart(end);
+                    }
+                });
+    }
+
+    @Override
+    public void opened(HttpHeaders headers) {
+        if (ofPost) {
+            owner.opened(headers);
+        }
+        connectedAt = System.nanoTime();
+        credentials = 0;
+        cursor.connected();
+        retry.connected();
+        HttpExchange exchange = current;
+        if (resumed && exchange != null) {
+            watchdog.expectNews(exchange);
+        }
+        if (connections++ > 0 && cursor.last().isEmpty()) {
+            owner.gap();
+        }
+    }
+
+    @Override
+    public void retry(long millis) {
+        stated = millis;
+        statedHere = true;
+    }
+
+    @Override
+    public CompletionStage<Void> event(SseEvent event) {
+        watchdog.event();
+        if (stopped || !cursor.isNew(event, session.sessionId())) {
+            return TAKEN;
+        }
+        if (event.data().length == 0 && event.name().equals(SseEvent.MESSAGE)) {
+            cursor.passed(event);
+            return TAKEN;
+        }
+        if (event.data().length > 0 && event.id().isPresent() && cursor.usable()) {
+            // what has no place may be the same each time
+            retry.succeeded();
+        }
+        return MessageBodies.in(event) ? message(event) : owner.other(event).thenRun(() -> cursor.passed(event));
+    }
+
+    private CompletionStage<Void> message(SseEvent event) {
+        EnvelopeReader.Parsed body = MessageBodies.read(event.data());
+        unread = null;
+        if (body instanceof EnvelopeReader.Malformed malformed) {
+            Throwable why = new UnreadableMessageException(malformed.message());
+            unread = why;
+            boolean ours = false;
+            for (RequestId request : MessageBodies.answered(event.data())) {
+                ours |= owner.unreadable(request, why);
+            }
+            if (ours) {
+                session.watch.failed(why);
+                lose(new StreamLoss.Unreadable(why));
+                return TAKEN;
+            }
+        }
+        if (resumed && body instanceof EnvelopeReader.Single single && owner.leaves(single.message())) {
+            session.taken.repeated();
+            return TAKEN;
+        }
+        Supplier<CompletionStage<Void>> taking = () -> {
+            watchdog.news();
+            return MessageBodies.take(body, session.watch, owner);
+        };
+        watchdog.taking();
+        CompletionStage<Void> taken =
+                cursor.usable() ? session.taken.once(event, hashCode(), resumed, taking) : taking.get();
+        return taken.whenComplete((nothing, failure) -> {
+            if (failure == null) {
+                cursor.passed(event);
+            }
+            watchdog.taken();
+        });
+    }
+
+    /** A connection that carried the stream has ended; it is resumed unless nothing is missing. */
+    void cameApart(ExchangeEnd end) {
+        if (stopped || owner.complete()) {
+            stop();
+            return;
+        }
+        if (watchdog.hasEnded(current)) {
+            retry.succeeded();
+            session.later(Math.max(stated, watchdog.pause()), this::open);
+            return;
+        }
+        boolean inOrder = end instanceof ExchangeEnd.StreamEnded;
+        boolean asksToBePolled = inOrder && statedHere;
+        if (inOrder && unread != null && owner.ofOneRequest() && !(asksToBePolled && resumable())) {
+            lose(unreadMessage(unread));
+            return;
+        }
+        if (asksToBePolled && (cursor.last().isPresent() || owner.opensAnew())) {
+            retry.poll(stated, !cursor.last().equals(askedFrom));
+            return;
+        }
+        Throwable cause = end instanceof ExchangeEnd.StreamBroken broken
+                ? broken.cause()
+                : new EOFException("the server ended the stream");
+        long silent = cause instanceof SilenceException silence ? silence.nanos() : 0;
+        if (System.nanoTime() - connectedAt - silent > PROOF_NANOS) {
+            retry.succeeded();
+        }
+        if (cause instanceof OversizedEventException oversized) {
+            oversized(oversized);
+            return;
+        }
+        if (!inOrder) {
+            retry.broke(cause);
+        }
+        if (cause instanceof SilenceException) {
+            owner.silent();
+        }
+        if (cursor.last().isPresent() || owner.opensAnew()) {
+            later(cause, 0);
+        } else if (inOrder) {
+            lose(new StreamLoss.NoAnswer("its stream ended, and no response had come on it", cause));
+        } else {
+            lose(new StreamLoss.NoCursor("its connection ended, and its events had no ids", cause));
+        }
+    }
+
+    /** The stream goes on behind the message that cannot be taken, if that has a place. */
+    private void oversized(OversizedEventException oversized) {
+        if (owner.opensAnew()) {
+            oversized.id().ifPresentOrElse(cursor::skip, cursor::forget);
+            session.watch.failed(oversized);
+            owner.gap();
+            later(oversized, 0);
+        } else {
+            lose(new StreamLoss.Unreadable(oversized));
+        }
+    }
+
+    /** Some servers give ids and take them, and then leave the connection alone. One that is known to answer at once is only away. */
+    private boolean ignored(Throwable cause) {
+        return cause instanceof SilenceException && !session.headsAtOnce() && !session.taken.repeats();
+    }
+
+    private void nothingCame(HttpExchange exchange) {
+        if (owner.opensAnew()) {
+            forget();
+            exchange.abort("the server does not resume the stream");
+        } else {
+            notResumed(new EOFException("nothing came on the stream that was resumed"));
+        }
+    }
+
+    private void notResumed(Throwable cause) {
+        if (stopped) {
+            return;
+        }
+        if (owner.opensAnew()) {
+            forget();
+            owner.gap();
+            open();
+        } else {
+            lose(nothingMore(new StreamLoss.NoCursor("the server does not resume it", cause)));
+        }
+    }
+
+    /** What follows comes without a place, and its ids may be those of before. */
+    private void forget() {
+        cursor.forget();
+        session.taken.clear();
+    }
+
+    /**
+     * The server has answered without the stream. Where that leaves a question open, the application or the server is asked.
+     *
+     * @param resuming whether a place was named
+     */
+    private void answered(ExchangeEnd.Answer answer, HttpRequest request, boolean resuming) {
+        if (stopped) {
+            return;
+        }
+        switch (answer.status()) {
+            case 401, 403 ->
+                session.server
+                        .requests()
+                        .authorized(request, answer, credentials++, context)
+                        .whenComplete((again, failure) -> {
+                            if (failure == null && again) {
+                                open();
+                            } else {
+                                lose(new StreamLoss.Refused(answer, request));
+                            }
+                        });
+            case 400, 404 -> suspected(answer, request, resuming);
+            case 204 -> noPlace(answer, request, resuming);
+            case 408, 409, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524 ->
+                unreachable(failure(answer), answer.retryAfterMillis(Instant.now()));
+            default -> lose(new StreamLoss.Refused(answer, request));
+        }
+    }
+
+    /** The session may be gone, or this stream be none: some servers do not know GET. */
+    private void suspected(ExchangeEnd.Answer answer, HttpRequest request, boolean resuming) {
+        if (!session.mayBeLost()) {
+            noPlace(answer, request, resuming);
+            return;
+        }
+        session.probe.settle(uri, context, System.nanoTime()).thenAccept(found -> {
+            switch (found) {
+                case GONE -> lose(new StreamLoss.SessionGone());
+                case THERE, REFUSED -> noPlace(answer, request, resuming);
+                case UNKNOWN -> unreachable(failure(answer), 0);
+            }
+        });
+    }
+
+    /** The stream is there, but not from the place on that was named; or it is not given at all. */
+    private void noPlace(ExchangeEnd.Answer answer, HttpRequest request, boolean resuming) {
+        if (!resuming) {
+            lose(new StreamLoss.Refused(answer, request));
+        } else if (owner.opensAnew()) {
+            forget();
+            open();
+        } else {
+            String reason = answer.status() == 204
+                    ? "the server has nothing more of it"
+                    : "the server does not know it any more";
+            lose(nothingMore(new StreamLoss.NoCursor(reason, failure(answer))));
+        }
+    }
+
+    private static HttpStatusException failure(ExchangeEnd.Answer answer) {
+        return new HttpStatusException(answer.status(), answer.body());
+    }
+
+    private void unreachable(Throwable cause, long wait) {
+        if (!stopped) {
+            retry.broke(cause);
+            later(cause, wait);
+        }
+    }
+
+    private void later(Throwable cause, long wait) {
+        if (!retry.again(Math.max(wait, stated))) {
+            lose(new StreamLoss.GivenUp(cause));
+        }
+    }
+
+    /** Where the server has nothing more on the stream of a request, what could not be read was its answer. */
+    private StreamLoss nothingMore(StreamLoss loss) {
+        Throwable why = unread;
+        return why != null && owner.ofOneRequest() ? unreadMessage(why) : loss;
+    }
+
+    private static StreamLoss unreadMessage(Throwable why) {
+        return new StreamLoss.NoAnswer(String.valueOf(why.getMessage()), why);
+    }
+
+    private void lose(StreamLoss loss) {
+        if (!stopped) {
+            stop();
+            owner.lost(loss);
+        }
+    }
+
+    /** Whether there is a place to resume it from. */
+    boolean resumable() {
+        return !stopped && cursor.last().isPresent();
+    }
+
+    /** Whether no connection carries it. */
+    boolean idle() {
+        HttpExchange open = current;
+        return open == null || open.end().isDone();
+    }
+
+    /** Ends its connection, so that it is resumed on another. */
+    void interrupt() {
+        abort("the server was silent on another connection");
+    }
+
+    /**
+     * Gives the server a moment to end the stream itself.
+     *
+     * @param late runs if it has not
+     */
+    void linger(Runnable late) {
+        deadline = session.later(LINGER_MILLIS, late);
+    }
+
+    /** Ends the stream on this side, or does nothing more where it has ended. */
+    void stop() {
+        stopped = true;
+        retry.stop();
+        Future<?> pending = deadline;
+        if (pending != null) {
+            pending.cancel(false);
+        }
+        abort("the stream is not wanted any more");
+    }
+
+    private void abort(String reason) {
+        HttpExchange open = current;
+        if (open != null) {
+            open.abort(reason);
+        }
+    }
+
+    /**
+     * Finds out that a connection which resumed a stream brings nothing. Some servers take the cursor, send the head, and then nothing. Others
+     * replay what belongs to other streams, and send what was missed, but nothing of what follows: where the server is known to do that, the
+     * connection is ended, so that the stream is resumed once more. It waits longer each time, until something new comes.
+     */
+    private final class StaleStreamWatchdog {
+        private static final long FIRST_MILLIS = 5_000;
+        private static final long LONGEST_MILLIS = 60_000;
+        private static final long PAUSE_MILLIS = 100;
+
+        private volatile long wait = FIRST_MILLIS;
+        private volatile long news;
+        private volatile boolean busy;
+        private volatile boolean eventCame;
+        private volatile @Nullable HttpExchange ended;
+        private volatile @Nullable Future<?> eventCheck;
+        private volatile @Nullable Future<?> newsCheck;
+
+        /**
+         * Waits for the first event on a connection that is about to resume the stream.
+         *
+         * @param most how long the connection may bring nothing, while it is read
+         * @param nothing runs if it does not come
+         */
+        void expectEvent(HttpExchange exchange, Duration most, Runnable nothing) {
+            eventCame = false;
+            lookForEvent(exchange, most, nothing);
+            exchange.end().thenAccept(end -> cancel(eventCheck));
+        }
+
+        private void lookForEvent(HttpExchange exchange, Duration most, Runnable nothing) {
+            eventCheck = session.later(most.toMillis(), () -> {
+                if (eventCame || exchange.end().isDone() || session.headsAtOnce() || session.taken.repeats()) {
+                    return;
+                }
+                if (exchange.busy(most.toNanos())) {
+                    lookForEvent(exchange, most, nothing);
+                } else {
+                    nothing.run();
+                }
+            });
+        }
+
+        /** An event has come. */
+        void event() {
+            eventCame = true;
+        }
+
+        /** Watches a connection that has resumed the stream. */
+        void expectNews(HttpExchange exchange) {
+            news = System.nanoTime();
+            busy = false;
+            lookForNews(wait, exchange);
+            exchange.end().thenAccept(end -> cancel(newsCheck));
+        }
+
+        private void lookForNews(long millis, HttpExchange exchange) {
+            newsCheck = session.later(millis, () -> {
+                if (exchange.end().isDone()) {
+                    return;
+                }
+                long left = wait - TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - news);
+                if (!session.taken.repeats()) {
+                    lookForNews(LONGEST_MILLIS, exchange);
+                } else if (busy || exchange.busy(TimeUnit.MILLISECONDS.toNanos(wait)) || left > 0) {
+                    lookForNews(Math.max(left, 1_000), exchange);
+                } else {
+                    wait = Math.min(LONGEST_MILLIS, 2 * wait);
+                    ended = exchange;
+                    exchange.abort("nothing new comes on it");
+                }
+            });
+        }
+
+        private static void cancel(@Nullable Future<?> check) {
+            if (check != null) {
+                check.cancel(false);
+            }
+        }
+
+        /** Something new has come. */
+        void news() {
+            news = System.nanoTime();
+            wait = FIRST_MILLIS;
+        }
+
+        /** Something that has come is being taken, or waited for. */
+        void taking() {
+            busy = true;
+        }
+
+        /** It was taken. */
+        void taken() {
+            news = System.nanoTime();
+            busy = false;
+        }
+
+        /** How many milliseconds to wait before the next connection: the server has to notice first that the one before is gone. */
+        long pause() {
+            return ThreadLocalRandom.current().nextLong(PAUSE_MILLIS, 2 * PAUSE_MILLIS);
+        }
+
+        /** Whether a connection was ended by this. */
+        boolean hasEnded(@Nullable HttpExchange exchange) {
+            return exchange != null && exchange == ended;
+        }
+    }
+}

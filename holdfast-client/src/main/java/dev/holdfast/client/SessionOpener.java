@@ -1,0 +1,162 @@
+package dev.holdfast.client;
+
+import dev.holdfast.json.Envelope;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
+
+/** Opens sessions at a server, over the protocol that it speaks. */
+public final class SessionOpener {
+    /** Which protocol a server is spoken to. */
+    public enum Protocol {
+        /** Streamable HTTP, and HTTP+SSE where the server refuses the first POST with 400, 404 or 405. */
+        AUTOMATIC,
+        /** Streamable HTTP only. */
+        STREAMABLE_HTTP,
+        /** HTTP+SSE (2024-11-05) only; the URL is that of its GET. */
+        HTTP_SSE
+    }
+
+    /** What became of the attempt. */
+    public sealed interface Result {}
+
+    /** The session is open: the response to {@code initialize} was handed over, and is a result. */
+    public record Opened(ServerSession session) implements Result {}
+
+    /** There is no session. Where the server answered with an error, that was handed over and the outcome is {@link Outcome.Done}. */
+    public record NotOpened(Outcome outcome) implements Result {}
+
+    /** A server that refused Streamable HTTP has so long to name its endpoint of HTTP+SSE. */
+    private static final long FALLBACK_MILLIS = 10_000;
+
+    private final RemoteServer server;
+    private final MessageSink listening;
+    private final SessionWatch watch;
+    /** What is being opened, and what was; kept to be closed. */
+    private final Set<ServerSession> begun = ConcurrentHashMap.newKeySet();
+
+    private volatile boolean closed;
+    private volatile Optional<Successor> successor = Optional.empty();
+
+    /**
+     * What sessions have in common that are opened by this.
+     *
+     * @param listening takes what belongs to no request
+     */
+    public SessionOpener(RemoteServer server, MessageSink listening, SessionWatch watch) {
+        this.server = server;
+        this.listening = listening;
+        this.watch = watch;
+    }
+
+    /** The same, whose first session goes on in one that the server has opened already, if there is one. */
+    public SessionOpener in(Optional<Successor> opened) {
+        successor = opened;
+        return this;
+    }
+
+    /** A session that begins without {@code initialize}, as servers without sessions allow. */
+    public ServerSession unopened() {
+        return new StreamableSession(server, listening, watch);
+    }
+
+    /**
+     * Opens a session.
+     *
+     * @param initialize the request
+     * @param context handed to the {@link RequestCustomizer}
+     * @param sink takes what comes on the stream of the request, its response last
+     */
+    public CompletionStage<Result> open(Protocol protocol, Envelope initialize, Object context, MessageSink sink) {
+        if (protocol == Protocol.HTTP_SSE) {
+            return overHttpSse(
+                    initialize, context, sink, server.limits().patience().toMillis(), NotOpened::new);
+        }
+        StreamableSession session = new StreamableSession(server, listening, watch);
+        began(session);
+        if (successor.filter(Successor::take).isPresent()) {
+            return session.goOn(successor.get(), initialize, context, sink)
+                    .handle((taken, failure) -> failure == null ? new Opened(session) : notTaken(session));
+        }
+        return initialize(session, initialize, context, sink).thenCompose(result -> {
+            boolean old = result instanceof NotOpened not
+                    && not.outcome() instanceof Outcome.Refused refused
+                    && (refused.status() == 400 || refused.status() == 404 || refused.status() == 405);
+            return old && protocol == Protocol.AUTOMATIC
+                    ? overHttpSse(
+                            initialize,
+                            context,
+                            sink,
+                            FALLBACK_MILLIS,
+                            outcome -> speaksHttpSse(outcome) ? new NotOpened(outcome) : result)
+                    : CompletableFuture.completedFuture(result);
+        });
+    }
+
+    /** A server that refuses Streamable HTTP and names an endpoint, be it one that cannot be used, has nothing else. */
+    private static boolean speaksHttpSse(Outcome outcome) {
+        return outcome instanceof Outcome.NotSent not && not.cause() instanceof UnusableEndpointException;
+    }
+
+    private void began(ServerSession session) {
+        begun.add(session);
+        if (closed) {
+            CompletionStage<Void> unused = session.close();
+        }
+    }
+
+    /** Ends what this has begun: an opening that is under way is given up, and a session that was opened is closed. */
+    public void close() {
+        closed = true;
+        for (ServerSession session : begun) {
+            CompletionStage<Void> unused = session.close();
+        }
+    }
+
+    /**
+     * Opens a session over HTTP+SSE.
+     *
+     * @param none the result where the server names no endpoint
+     */
+    private CompletionStage<Result> overHttpSse(
+            Envelope initialize, Object context, MessageSink sink, long millis, Function<Outcome, Result> none) {
+        HttpSseSession session = new HttpSseSession(server, context, listening, watch);
+        began(session);
+        return session.open(millis).thenCompose(outcome -> {
+            if (outcome instanceof Outcome.Done) {
+                return initialize(session, initialize, context, sink);
+            }
+            begun.remove(session);
+            return CompletableFuture.completedFuture(none.apply(outcome));
+        });
+    }
+
+    private Result notTaken(ServerSession session) {
+        begun.remove(session);
+        CompletionStage<Void> unused = session.close();
+        return new NotOpened(new Outcome.Closed());
+    }
+
+    private CompletionStage<Result> initialize(
+            ServerSession session, Envelope initialize, Object context, MessageSink sink) {
+        CompletableFuture<Envelope.Kind> answer = new CompletableFuture<>();
+        return session.call(initialize, ServerSession.Repeat.HARMLESS, context, message -> {
+                    if (message.id().equals(initialize.id())) {
+                        answer.complete(message.kind());
+                    }
+                    return sink.message(message);
+                })
+                .thenApply(outcome -> {
+                    if (outcome instanceof Outcome.Done
+                            && answer.getNow(Envelope.Kind.ERROR) == Envelope.Kind.RESPONSE) {
+                        return new Opened(session);
+                    }
+                    begun.remove(session);
+                    CompletionStage<Void> unused = session.close();
+                    return new NotOpened(outcome);
+                });
+    }
+}

@@ -1,0 +1,101 @@
+package dev.holdfast.client;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+class RetryPolicyTest {
+    private long now;
+
+    private RetryPolicy patience(Duration duration) {
+        return new RetryPolicy(duration, () -> 0, () -> now);
+    }
+
+    /** Fails until the patience is over, and returns the waits. */
+    private List<Long> waits(RetryPolicy patience, long stated) {
+        List<Long> waits = new ArrayList<>();
+        OptionalLong wait = patience.failed(stated);
+        while (wait.isPresent()) {
+            waits.add(wait.getAsLong());
+            now += TimeUnit.MILLISECONDS.toNanos(wait.getAsLong());
+            wait = patience.failed(stated);
+        }
+        return waits;
+    }
+
+    @Test
+    void waitsTwiceAsLongEachTimeUpToTenSecondsOrHalfOfThat() {
+        assertThat(waits(patience(Duration.ofSeconds(40)), 0))
+                .containsExactly(
+                        50L, 100L, 200L, 400L, 800L, 1600L, 3200L, 5_000L, 5_000L, 5_000L, 5_000L, 5_000L, 5_000L);
+    }
+
+    @Test
+    void neverComesSoonerThanTheServerWants() {
+        assertThat(waits(patience(Duration.ofSeconds(60)), 20_000)).containsExactly(20_000L, 20_000L, 20_000L);
+    }
+
+    @Test
+    void successBeginsAnew() {
+        RetryPolicy patience = patience(Duration.ofSeconds(1));
+        waits(patience, 0);
+        patience.succeeded();
+
+        assertThat(patience.failed(0)).hasValue(50);
+    }
+
+    @Test
+    void whoIsPolledInVainIsPolledForEverButNotOften() {
+        assertThat(polls(patience(Duration.ofSeconds(2)), 1))
+                .containsExactly(50L, 100L, 200L, 400L, 400L, 400L, 400L, 400L);
+    }
+
+    private List<Long> polls(RetryPolicy patience, long stated) {
+        List<Long> waits = new ArrayList<>();
+        for (int i = 0; i < 8; i++) {
+            long wait = patience.polled(stated, false);
+            waits.add(wait);
+            now += TimeUnit.MILLISECONDS.toNanos(wait);
+        }
+        return waits;
+    }
+
+    @Test
+    void pollThatTheServerWantsLateUsesUpNoPatience() {
+        RetryPolicy patience = patience(Duration.ofSeconds(2));
+
+        assertThat(polls(patience, 300_000)).containsOnly(300_000L);
+        assertThat(patience.failed(300_000)).hasValue(2_000);
+    }
+
+    @Test
+    void pollThatBringsNewsIsFollowedSoonByTheNext() {
+        RetryPolicy patience = patience(Duration.ofSeconds(2));
+        polls(patience, 1);
+
+        assertThat(patience.polled(1, true)).isEqualTo(50);
+    }
+
+    @Test
+    void waitThatTheServerWantsIsTriedOnceThoughItTakesAllThePatience() {
+        assertThat(waits(patience(Duration.ofSeconds(5)), 150_000)).containsExactly(5_000L);
+    }
+
+    @Test
+    void spreadsByHalfAndNeverBelowWhatTheServerWants() {
+        assertThat(new RetryPolicy(Duration.ofSeconds(5), () -> 1, () -> now).failed(0))
+                .hasValue(150);
+        assertThat(new RetryPolicy(Duration.ofSeconds(5), () -> 1, () -> now).failed(1_000))
+                .hasValue(2_000);
+    }
+
+    @Test
+    void noPatienceTriesNothingAgain() {
+        assertThat(patience(Duration.ZERO).failed(0)).isEmpty();
+    }
+}
