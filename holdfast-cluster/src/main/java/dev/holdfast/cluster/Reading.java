@@ -5,6 +5,8 @@ import dev.holdfast.EventId;
 import dev.holdfast.Resume;
 import dev.holdfast.StreamReader;
 import dev.holdfast.cluster.SharedSessionStore.Part;
+import dev.holdfast.log.ResumePoint;
+import dev.holdfast.log.StreamCursor;
 import dev.holdfast.session.LiveSession;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.Event;
@@ -56,7 +58,7 @@ final class Reading {
     }
 
     /** Where a client goes on, and whether it has missed something. */
-    private record Place(TailReader.Start start, boolean missed) {}
+    private record Place(StreamCursor.Start start, boolean missed) {}
 
     private static CompletionStage<Resume> is(Resume resume) {
         return CompletableFuture.completedFuture(resume);
@@ -84,7 +86,7 @@ final class Reading {
                                     here.replica().confirmed(look.get().record()),
                                     source.extent().last());
                             boolean missed = source.extent().trimmed() > confirmed;
-                            TailReader.Start start = new TailReader.Start(
+                            StreamCursor.Start start = new StreamCursor.Start(
                                     0, confirmed, look.get().epoch());
                             node.deliveries().listened(here, confirmed);
                             return begin(source, token, new Place(start, missed), Attachment.LISTENED);
@@ -97,16 +99,16 @@ final class Reading {
 
     /** Reads the stream of a call that another node runs, from its start. */
     CompletionStage<StreamReader> first(Forwarding.Started call, List<RequestId> requests) {
-        TailReader.Start start = new TailReader.Start(0, 0, call.epoch());
+        StreamCursor.Start start = new StreamCursor.Start(0, 0, call.epoch());
         return alone(
                 call.stream(),
                 () -> take(call.stream(), NOBODY).thenApply(token -> {
-                    TailReader reader = new TailReader(
-                            new TailHost(here, store, node), call.stream(), call.writer(), token, start, requests);
-                    if (!node.tails().begin(here, reader, Attachment.STARTED)) {
-                        reader.end(here.replica().ended(), Optional.empty());
+                    StoreTail tail =
+                            new StoreTail(here, store, node, call.stream(), call.writer(), token, start, requests);
+                    if (!node.tails().begin(here, tail, Attachment.STARTED)) {
+                        tail.endReading();
                     }
-                    return reader;
+                    return tail.cursor();
                 }));
     }
 
@@ -182,21 +184,14 @@ final class Reading {
     /** Finds the place of a cursor: of what is kept, the client has no event that is newer than its cursor's epoch. */
     private CompletionStage<Place> place(Source source, EventId after) {
         Extent extent = source.extent();
-        boolean forgotten = here.replica().forgot(after.epoch());
-        boolean ours =
-                forgotten || here.replica().had(after.epoch(), source.look().epoch());
+        ResumePoint point = here.replica()
+                .resume(after, source.look().epoch(), source.look().certainFrom());
         // what a call's heir writes comes behind what its client has seen
         long last = source.stream().equals(StreamId.LISTENING) ? extent.last() : Long.MAX_VALUE;
-        long most = ours ? Math.min(after.offset(), last) : 0;
-        return reach(source.stream(), after, 0, most).thenApply(cursor -> {
-            boolean missed = !ours
-                    || forgotten
-                    || cursor < after.offset()
-                    || cursor > extent.last()
-                    || cursor < extent.trimmed()
-                    || after.epoch().counter() < source.look().certainFrom();
-            Epoch epoch = ours ? after.epoch() : source.look().epoch();
-            return new Place(new TailReader.Start(cursor, 0, epoch), missed);
+        return reach(source.stream(), after, 0, point.most(last)).thenApply(cursor -> {
+            Epoch epoch = point.ours() ? after.epoch() : source.look().epoch();
+            boolean missed = point.missed(cursor, extent.trimmed(), extent.last());
+            return new Place(new StreamCursor.Start(cursor, 0, epoch), missed);
         });
     }
 
@@ -220,24 +215,19 @@ final class Reading {
     }
 
     private Resume begin(Source source, long token, Place place, Attachment how) {
-        TailReader reader = new TailReader(
-                new TailHost(here, store, node),
-                source.stream(),
-                source.writer(),
-                token,
-                place.start(),
-                source.requests());
+        StoreTail tail = new StoreTail(
+                here, store, node, source.stream(), source.writer(), token, place.start(), source.requests());
         if (source.over()) {
-            boolean unused = reader.over(source.lost() ? source.extent().last() : 0);
+            boolean unused = tail.isOver(source.lost() ? source.extent().last() : 0);
         }
-        if (!node.tails().begin(here, reader, how)) {
+        if (!node.tails().begin(here, tail, how)) {
             return closed();
         }
         if (place.missed()) {
             here.replica().missed(source.stream());
-            return new Resume.Gap(reader);
+            return new Resume.Gap(tail.cursor());
         }
-        return new Resume.Resumed(reader);
+        return new Resume.Resumed(tail.cursor());
     }
 
     /**

@@ -22,7 +22,7 @@ final class SessionTail {
     private final Tails tails;
     private final Writers writers;
     private final Consumer<LiveSession> read;
-    private final Map<StreamId, TailReader> readers = new ConcurrentHashMap<>();
+    private final Map<StreamId, StoreTail> readers = new ConcurrentHashMap<>();
     private @Nullable Tail tail;
     private int polls;
 
@@ -43,15 +43,15 @@ final class SessionTail {
     }
 
     /** Takes a reader in; returns the one in whose place it is. */
-    @Nullable TailReader add(TailReader reader) {
+    @Nullable StoreTail add(StoreTail reader) {
         return readers.put(reader.stream(), reader);
     }
 
-    boolean remove(TailReader reader) {
+    boolean remove(StoreTail reader) {
         return readers.remove(reader.stream(), reader);
     }
 
-    Optional<TailReader> reader(StreamId stream) {
+    Optional<StoreTail> reader(StreamId stream) {
         return Optional.ofNullable(readers.get(stream));
     }
 
@@ -75,7 +75,7 @@ final class SessionTail {
     }
 
     void hint() {
-        readers.values().forEach(TailReader::hint);
+        readers.values().forEach(StoreTail::hint);
     }
 
     /** Reads without a hint, and looks whether the writers live. One thread at a time. */
@@ -83,7 +83,7 @@ final class SessionTail {
         polls++;
         hint();
         boolean looks = polls % POLLS == 0;
-        for (TailReader reader : readers.values()) {
+        for (StoreTail reader : readers.values()) {
             if (looks) {
                 lookAtToken(reader);
             }
@@ -102,7 +102,7 @@ final class SessionTail {
     }
 
     /** Nobody may have told this node that a newer connection reads, or that the session is not its any more. */
-    private void lookAtToken(TailReader reader) {
+    private void lookAtToken(StoreTail reader) {
         long own = reader.token();
         StoreQuestion.ask(() ->
                         store.token(session.key(), session.replica().epoch(), reader.stream(), Part.READER, own, own))

@@ -1,7 +1,6 @@
 package dev.holdfast.cluster;
 
 import dev.holdfast.CallWatch.Attachment;
-import dev.holdfast.StreamReader.Close;
 import dev.holdfast.log.SessionLog;
 import dev.holdfast.session.LiveSession;
 import dev.holdfast.spi.SessionKey;
@@ -44,11 +43,11 @@ final class Tails {
     }
 
     /** Lets somebody read, in the place of the one before, who ends; false if the session is at its end. */
-    boolean begin(LiveSession session, TailReader reader, Attachment how) {
-        if (!session.replica().enter(reader, reader.listening(), how)) {
+    boolean begin(LiveSession session, StoreTail reader, Attachment how) {
+        if (!reader.enter(how)) {
             return false;
         }
-        AtomicReference<@Nullable TailReader> older = new AtomicReference<>();
+        AtomicReference<@Nullable StoreTail> older = new AtomicReference<>();
         all.compute(session.key(), (key, found) -> {
             boolean ofAnEarlierLife = found != null && !found.of(session);
             if (ofAnEarlierLife) {
@@ -60,27 +59,21 @@ final class Tails {
             tail.settle();
             return tail;
         });
-        TailReader before = older.getPlain();
+        StoreTail before = older.getPlain();
         if (before != null) {
-            supersede(session, before);
+            before.supersede();
         }
         return true;
     }
 
     /** Somebody reads no more; false if they did not. */
-    boolean remove(LiveSession session, TailReader reader) {
+    boolean remove(LiveSession session, StoreTail reader) {
         AtomicBoolean was = new AtomicBoolean();
         all.computeIfPresent(session.key(), (key, tail) -> {
             was.setPlain(tail.remove(reader));
             return tail.settle() ? tail : null;
         });
         return was.getPlain();
-    }
-
-    private static void supersede(LiveSession session, TailReader older) {
-        session.replica().leave(older, older.listening(), Close.IN_ORDER);
-        older.supersede();
-        older.run();
     }
 
     /** Something was committed to a session. */
@@ -110,10 +103,10 @@ final class Tails {
 
     private void end(LiveSession session, StreamId stream, long token) {
         SessionTail tail = all.get(session.key());
-        Optional<TailReader> reader =
+        Optional<StoreTail> reader =
                 tail == null ? Optional.empty() : tail.reader(stream).filter(found -> found.token() == token);
         if (reader.isPresent() && remove(session, reader.get())) {
-            supersede(session, reader.get());
+            reader.get().supersede();
         } else if (store.membership(session.key())
                 .filter(own -> own.reader(stream) == token)
                 .isPresent()) {

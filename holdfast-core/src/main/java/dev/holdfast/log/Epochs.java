@@ -1,5 +1,6 @@
 package dev.holdfast.log;
 
+import dev.holdfast.EventId;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.SessionStore;
 import java.util.List;
@@ -33,6 +34,11 @@ public final class Epochs {
     public boolean forgot(Epoch epoch) {
         return all.size() > SessionStore.EPOCHS_KEPT
                 && epoch.counter() < all.get(0).counter();
+    }
+
+    /** Where a client comes back that names this event. */
+    public ResumePoint resume(EventId after) {
+        return new ResumePoint(after, had(after.epoch()), doubts(after.epoch().counter()));
     }
 
     /** Whether something may have been lost after an event of the epoch of that counter, without a trace. */

@@ -36,7 +36,7 @@ import org.jspecify.annotations.Nullable;
  * A reader that finds nothing after its cursor goes to rest and is woken after the commit has been made visible; since the
  * waker marks the pump before the pump can rest, no wake-up is lost. A stream has at most one reader. A newer one replaces it
  * under the lock, and from then on the older one reads nothing, confirms nothing and its close changes nothing: every method
- * of {@link LiveReader} first asks whether it is still the one.
+ * of {@link StreamCursor} first asks whether it is still the one.
  *
  * <p>Dropping is sparse. {@code dropped} is the highest offset that was ever dropped: a cursor below it has missed something,
  * a cursor at or above it has not.
@@ -69,7 +69,7 @@ public final class LiveStream {
     private @Nullable StreamCursor reader;
     private @Nullable EndReason end;
     /** What its reader is told before the end though no store has it. */
-    private List<OutboundMessage> lastWords = List.of();
+    private List<OutboundMessage> finalErrors = List.of();
 
     private boolean finished;
     private boolean abandoned;
@@ -186,6 +186,23 @@ public final class LiveStream {
         node.kept = false;
     }
 
+    /** A stream that others write, and of which nothing is here yet, beginning after an offset. */
+    public static LiveStream elsewhere(StreamId id, long last) {
+        return new LiveStream(id, List.of(), last);
+    }
+
+    /** Takes an event that another node has written. */
+    public void receive(Event event, Step step) {
+        commit(append(event), step);
+    }
+
+    /** Lets go what its reader has read of what others have written: the store keeps it. */
+    public void passOn(long through, Step step) {
+        for (KeptEvent node = head; node != null && node.event.offset() <= through; node = head) {
+            drop(node, step);
+        }
+    }
+
     /** Makes an event visible to readers, and counts it. */
     void commit(KeptEvent node, Step step) {
         committed = node.event.offset();
@@ -282,12 +299,12 @@ public final class LiveStream {
     }
 
     /** The first committed event after an offset; {@code hint} is where the caller was last, to save the search. */
-    Optional<KeptEvent> after(long offset, @Nullable KeptEvent hint) {
+    @Nullable KeptEvent after(long offset, @Nullable KeptEvent hint) {
         KeptEvent node = hint != null && hint.kept ? hint.next : head;
         while (node != null && node.event.offset() <= offset) {
             node = node.next;
         }
-        return node != null && node.event.offset() <= committed ? Optional.of(node) : Optional.empty();
+        return node != null && node.event.offset() <= committed ? node : null;
     }
 
     /** How many committed events are kept after an offset. */
@@ -382,16 +399,16 @@ public final class LiveStream {
         end(reason, step);
     }
 
-    /** Says something to whoever reads to the end of the stream; it has no place in it. */
-    public void say(List<OutboundMessage> words, Step step) {
-        if (!words.isEmpty()) {
-            lastWords = Stream.concat(lastWords.stream(), words.stream()).toList();
+    /** Tells whoever reads to the end of the stream of these, which have no place in it. */
+    public void tellAtEnd(List<OutboundMessage> errors, Step step) {
+        if (!errors.isEmpty()) {
+            finalErrors = Stream.concat(finalErrors.stream(), errors.stream()).toList();
         }
     }
 
-    /** What is said at its end. */
-    List<OutboundMessage> lastWords() {
-        return lastWords;
+    /** What its reader is told at its end. */
+    List<OutboundMessage> finalErrors() {
+        return finalErrors;
     }
 
     /** Whether everything this stream will ever carry is committed. */

@@ -5,10 +5,10 @@ import dev.holdfast.CallWatch;
 import dev.holdfast.Refusal;
 import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.StreamReader;
-import dev.holdfast.log.LiveReader;
 import dev.holdfast.log.LiveStream;
 import dev.holdfast.log.Pending;
 import dev.holdfast.log.Step;
+import dev.holdfast.log.StreamCursor;
 import dev.holdfast.spi.BackendConnection;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.RecordChange;
@@ -133,7 +133,8 @@ final class Calls {
         if (core.listensOnly()) {
             return LiveCall.unread(id, core.streams().listening(), core.owner(), messages, now);
         }
-        LiveReader reader = LiveReader.first(readers, core.log(), LiveStream.begun(id, ids));
+        StreamCursor reader = StreamCursor.first(
+                readers, LiveStream.begun(id, ids), core.log().epochs().present());
         return LiveCall.reading(reader, core.owner(), messages, now);
     }
 
@@ -150,7 +151,7 @@ final class Calls {
             call.mayBeRerun(step);
         }
         core.requests().start(call, step);
-        boolean prompt = call.liveReader().isPresent()
+        boolean prompt = call.cursor().isPresent()
                 && !core.host().shared()
                 && core.host().storeWorks()
                 && core.outbox().answered();
@@ -224,7 +225,7 @@ final class Calls {
 
     /** Lets the client of a call read its stream, where it has one of its own. */
     private Call.Outcome attached(LiveCall call, Step step) {
-        Optional<LiveReader> reader = call.liveReader();
+        Optional<StreamCursor> reader = call.cursor();
         boolean attached;
         if (reader.isPresent()) {
             core.streams().open(reader.get().stream(), step);
@@ -242,8 +243,8 @@ final class Calls {
         core.outbox().dismissClients(new StoreUnavailableException(null), step);
         for (CallRequest request : core.requests().all()) {
             LiveCall call = request.call();
-            Optional<LiveReader> reader =
-                    call.liveReader().filter(mine -> call.stream().reader().isPresent());
+            Optional<StreamCursor> reader =
+                    call.cursor().filter(mine -> call.stream().reader().isPresent());
             if (reader.isPresent() && !call.stream().recorded()) {
                 reader.get().refuse(step);
                 step.then(reader.get());
@@ -315,7 +316,7 @@ final class Calls {
             return;
         }
         boolean early = core.step(step -> request.follow(watch, step));
-        if (request.call().liveReader().isPresent()) {
+        if (request.call().cursor().isPresent()) {
             watch.attached(CallWatch.Attachment.STARTED);
         }
         if (!early && request.cancelled()) {

@@ -3,9 +3,9 @@ package dev.holdfast.session;
 import dev.holdfast.Call;
 import dev.holdfast.EndReason;
 import dev.holdfast.StreamReader;
-import dev.holdfast.log.LiveReader;
 import dev.holdfast.log.LiveStream;
 import dev.holdfast.log.Step;
+import dev.holdfast.log.StreamCursor;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.RecordChange;
 import dev.holdfast.spi.StreamId;
@@ -35,7 +35,7 @@ public final class LiveCall implements Call {
     private final SessionOwner owner;
     private final StreamId id;
     private final LiveStream stream;
-    private final Optional<LiveReader> reader;
+    private final Optional<StreamCursor> reader;
     private final List<CallRequest> requests;
     private final long startedAt;
     private List<Long> behind = List.of();
@@ -48,7 +48,7 @@ public final class LiveCall implements Call {
             SessionOwner owner,
             StreamId id,
             LiveStream stream,
-            Optional<LiveReader> reader,
+            Optional<StreamCursor> reader,
             List<InboundMessage> messages,
             long startedAt) {
         this.owner = owner;
@@ -63,7 +63,7 @@ public final class LiveCall implements Call {
     }
 
     /** A call whose stream is its own, and read from its start. */
-    static LiveCall reading(LiveReader reader, SessionOwner owner, List<InboundMessage> messages, long startedAt) {
+    static LiveCall reading(StreamCursor reader, SessionOwner owner, List<InboundMessage> messages, long startedAt) {
         return new LiveCall(owner, reader.stream().id(), reader.stream(), Optional.of(reader), messages, startedAt);
     }
 
@@ -96,7 +96,7 @@ public final class LiveCall implements Call {
         return stream.id();
     }
 
-    Optional<LiveReader> liveReader() {
+    Optional<StreamCursor> cursor() {
         return reader;
     }
 

@@ -178,7 +178,7 @@ final class Outbound {
         core.run(step -> {
             core.outbox().close(step);
             for (CallRequest request : core.requests().all()) {
-                request.call().stream().say(core.finalErrors(List.of(request.id()), reason), step);
+                request.call().stream().tellAtEnd(core.finalErrors(List.of(request.id()), reason), step);
             }
             for (LiveStream stream : core.streams().all()) {
                 if (reason == EndReason.PARKED && !stream.recorded()) {

@@ -5,29 +5,33 @@ import dev.holdfast.EndReason;
 import dev.holdfast.EventId;
 import dev.holdfast.Resume;
 import dev.holdfast.StreamReader;
-import dev.holdfast.log.LiveReader;
+import dev.holdfast.log.Epochs;
 import dev.holdfast.log.LiveStream;
+import dev.holdfast.log.ResumePoint;
 import dev.holdfast.log.Step;
 import dev.holdfast.log.StreamCursor;
 import dev.holdfast.session.Lifecycle.Detachment;
 import dev.holdfast.session.Lifecycle.Move;
 import dev.holdfast.session.Lifecycle.State;
+import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.StreamId;
 import java.time.Duration;
 import java.util.Collections;
-import java.util.LinkedHashSet;
+import java.util.LinkedHashMap;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.function.Function;
 
 /** Who reads the streams of a session: attaching, taking over, coming back, leaving. */
-public final class Readers implements LiveReader.Host {
+public final class Readers implements StreamCursor.Host {
     /** For so long a word of another node holds that the listening stream is read there; it comes every three seconds. */
     private static final long WORD_NANOS = 10_000_000_000L;
 
     private final SessionCore core;
-    /** Those that read what other nodes write. */
-    private Set<StreamCursor> outside = Collections.emptySet();
+    /** Those that read what other nodes write, and the requests whose answers they have yet to read. */
+    private Map<StreamCursor, Set<RequestId>> outside = Collections.emptyMap();
     /** How many of them read the listening stream. */
     private int listenersOutside;
     /** When the listening stream was read on another node, as far as that has told. */
@@ -47,7 +51,11 @@ public final class Readers implements LiveReader.Host {
         return core.step(step -> {
             LiveStream stream = core.streams().listening();
             boolean missed = stream.dropped() > stream.confirmed();
-            return read(LiveReader.fromConfirmed(this, core.log(), stream), Attachment.LISTENED, missed, step);
+            return read(
+                    StreamCursor.fromConfirmed(this, stream, core.log().epochs().present()),
+                    Attachment.LISTENED,
+                    missed,
+                    step);
         });
     }
 
@@ -65,26 +73,21 @@ public final class Readers implements LiveReader.Host {
     }
 
     private Resume resume(LiveStream stream, EventId after, Step step) {
-        boolean ours = core.log().epochs().had(after.epoch());
+        Epochs epochs = core.log().epochs();
         boolean beyond = after.offset() > stream.committed();
-        if (beyond && after.epoch().equals(core.log().epochs().present())) {
+        if (beyond && after.epoch().equals(epochs.present())) {
             return new Resume.Unknown();
         }
-        long cursor = ours ? stream.reach(after) : 0;
-        boolean missed = !ours
-                || cursor < after.offset()
-                || cursor < stream.dropped()
-                || core.log().epochs().doubts(after.epoch().counter());
+        ResumePoint point = epochs.resume(after);
+        long cursor = point.ours() ? stream.reach(after) : 0;
+        boolean missed = point.missed(cursor, stream.dropped(), stream.committed());
         core.streams().retention().release(stream, cursor, step);
         if (stream.endsAt(cursor)) {
             stream.reader().ifPresent(older -> retire(stream, older, step));
             return new Resume.Ended();
         }
-        return read(LiveReader.from(this, core.log(), stream, cursor), back(missed), missed, step);
-    }
-
-    private static Attachment back(boolean missed) {
-        return missed ? Attachment.GAP : Attachment.RESUMED;
+        StreamCursor reader = StreamCursor.from(this, stream, cursor, epochs.present());
+        return read(reader, missed ? Attachment.GAP : Attachment.RESUMED, missed, step);
     }
 
     private Resume resumeForgotten(EventId after, Step step) {
@@ -99,10 +102,15 @@ public final class Readers implements LiveReader.Host {
         if (errors.get().endsAt(cursor)) {
             return new Resume.Ended();
         }
-        return read(LiveReader.from(this, core.log(), errors.get(), cursor), Attachment.GAP, true, step);
+        return read(
+                StreamCursor.from(
+                        this, errors.get(), cursor, core.log().epochs().present()),
+                Attachment.GAP,
+                true,
+                step);
     }
 
-    private Resume read(LiveReader reader, Attachment how, boolean missed, Step step) {
+    private Resume read(StreamCursor reader, Attachment how, boolean missed, Step step) {
         if (!attach(reader, step)) {
             return new Resume.Closed(core.ended());
         }
@@ -111,12 +119,12 @@ public final class Readers implements LiveReader.Host {
         if (!missed) {
             return new Resume.Resumed(reader);
         }
-        step.then(() -> missed(reader.stream()));
+        step.then(() -> missed(reader.stream().id()));
         return new Resume.Gap(reader);
     }
 
     /** Makes a reader the one of its stream; inside a step. False if the session is at its end. */
-    boolean attach(LiveReader reader, Step step) {
+    boolean attach(StreamCursor reader, Step step) {
         LiveStream stream = reader.stream();
         Optional<StreamCursor> older = stream.reader();
         long now = core.now();
@@ -142,7 +150,7 @@ public final class Readers implements LiveReader.Host {
     }
 
     /** A connection begins to read what other nodes write; false if the session is at its end. */
-    boolean enter(StreamCursor reader, boolean listening, Attachment how) {
+    boolean enter(StreamCursor reader, Set<RequestId> open, Attachment how) {
         return core.step(step -> {
             Move move = core.lifecycle().attach(core.now());
             if (move.closes() || move.reconnects()) {
@@ -152,10 +160,10 @@ public final class Readers implements LiveReader.Host {
                 return false;
             }
             if (outside.isEmpty()) {
-                outside = new LinkedHashSet<>();
+                outside = new LinkedHashMap<>();
             }
-            outside.add(reader);
-            if (listening) {
+            outside.put(reader, open);
+            if (reader.stream().listening()) {
                 listenersOutside++;
                 core.record().follow();
             }
@@ -174,13 +182,13 @@ public final class Readers implements LiveReader.Host {
     }
 
     /** It reads no more; later calls change nothing. */
-    void leave(StreamCursor reader, boolean listening, StreamReader.Close how) {
+    void leave(StreamCursor reader, StreamReader.Close how) {
         core.run(step -> {
-            if (!outside.remove(reader)) {
+            if (outside.remove(reader) == null) {
                 return;
             }
             long now = core.now();
-            if (listening) {
+            if (reader.stream().listening()) {
                 listenersOutside--;
                 leftAt = now;
             }
@@ -203,14 +211,16 @@ public final class Readers implements LiveReader.Host {
 
     /** The session ends, and so does what reads outside of its streams. */
     void close(EndReason reason) {
-        core.run(step -> endOutside(reason, Optional.empty(), step));
+        core.run(step -> outside.forEach((reader, open) -> end(reader, open, reason, step)));
     }
 
-    private void endOutside(EndReason reason, Optional<Duration> retry, Step step) {
-        outside.forEach(reader -> {
-            reader.end(reason, retry, step);
-            wakeAtEnd(reader, reason, step);
-        });
+    /** Ends what reads outside of the session's streams, after what it has there, and with an error for each answer that will not come. */
+    void end(StreamCursor reader, Set<RequestId> open, EndReason reason, Step step) {
+        if (reader.stream().ended().isEmpty()) {
+            reader.stream().tellAtEnd(core.finalErrors(open, reason), step);
+            reader.stream().seal(reason, step);
+        }
+        wakeAtEnd(reader, reason, step);
     }
 
     /** Wakes the connection of a reader because the session is at its end. */
@@ -228,6 +238,11 @@ public final class Readers implements LiveReader.Host {
         supersede(older, step);
     }
 
+    /** A newer connection reads in the place of one outside of the session's streams. */
+    void supersede(StreamCursor older) {
+        core.run(step -> supersede(older, step));
+    }
+
     /** Nobody reads on. */
     void cut() {
         core.run(step ->
@@ -240,7 +255,7 @@ public final class Readers implements LiveReader.Host {
     }
 
     @Override
-    public void confirm(LiveReader reader, long offset) {
+    public void confirmed(StreamCursor reader, long offset) {
         core.run(step -> {
             if (reader.stream().reader().filter(current -> current == reader).isPresent()) {
                 core.streams().retention().confirm(reader.stream(), offset, step);
@@ -249,7 +264,7 @@ public final class Readers implements LiveReader.Host {
     }
 
     @Override
-    public void close(LiveReader reader, StreamReader.Close how) {
+    public void closed(StreamCursor reader, StreamReader.Close how) {
         core.run(step -> {
             LiveStream stream = reader.stream();
             if (!stream.release(reader, step)) {
@@ -306,12 +321,18 @@ public final class Readers implements LiveReader.Host {
     }
 
     @Override
-    public void missed(LiveStream stream) {
-        missed(stream.id());
+    public void missed(StreamId stream) {
+        core.host().telemetry().gap(core.id(), stream.epoch() + "." + stream.number());
     }
 
-    void missed(StreamId stream) {
-        core.host().telemetry().gap(core.id(), stream.epoch() + "." + stream.number());
+    @Override
+    public <T> T step(Function<Step, T> decision) {
+        return core.step(decision);
+    }
+
+    @Override
+    public void hurry(Step step) {
+        core.outbox().hurry(step);
     }
 
     @Override

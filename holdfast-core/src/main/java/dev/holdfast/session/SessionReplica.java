@@ -2,9 +2,12 @@ package dev.holdfast.session;
 
 import dev.holdfast.CallWatch.Attachment;
 import dev.holdfast.EndReason;
+import dev.holdfast.EventId;
 import dev.holdfast.StreamReader;
+import dev.holdfast.log.Epochs;
 import dev.holdfast.log.LiveStream;
 import dev.holdfast.log.Pending;
+import dev.holdfast.log.ResumePoint;
 import dev.holdfast.log.Step;
 import dev.holdfast.log.StreamCursor;
 import dev.holdfast.spi.Epoch;
@@ -22,7 +25,9 @@ import dev.holdfast.spi.StreamId;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Function;
 
 /** A session in memory as its {@link Cluster} sees it, whose other nodes may have it too, each with streams of its own. */
 public final class SessionReplica {
@@ -47,20 +52,21 @@ public final class SessionReplica {
     }
 
     /**
-     * Whether the session ever had this epoch; one that came after the present one here is taken at its word.
+     * Where a client comes back that names this event. An epoch that came after the present one here is taken at its word; nobody knows
+     * whether the session had one that is older than those that are known.
      *
-     * @param latest the latest that it has
+     * @param latest the latest epoch that the session has
+     * @param certainFrom the counter of the epoch since which surely nothing was lost
      */
-    public boolean had(Epoch epoch, Epoch latest) {
-        boolean later = epoch.counter() > epoch().counter() && epoch.counter() < latest.counter();
-        return later
-                || epoch.equals(latest)
-                || core.look(() -> core.log().epochs().had(epoch));
-    }
-
-    /** Whether an epoch is older than those that are known: nobody can tell whether the session had it. */
-    public boolean forgot(Epoch epoch) {
-        return core.look(() -> core.log().epochs().forgot(epoch));
+    public ResumePoint resume(EventId after, Epoch latest, int certainFrom) {
+        Epoch epoch = after.epoch();
+        return core.look(() -> {
+            Epochs epochs = core.log().epochs();
+            boolean forgotten = epochs.forgot(epoch);
+            boolean later = epoch.counter() > epochs.present().counter() && epoch.counter() < latest.counter();
+            boolean ours = forgotten || later || epoch.equals(latest) || epochs.had(epoch);
+            return new ResumePoint(after, ours, forgotten || epoch.counter() < certainFrom);
+        });
     }
 
     /** Up to which offset its client has surely read the listening stream, as far as the store knows, or this node. */
@@ -91,24 +97,38 @@ public final class SessionReplica {
                         .anyMatch(request -> request.call().id().equals(stream));
     }
 
-    /** What the client is told at the end of a stream that has brought no answer to these requests; takes no lock. */
-    public List<OutboundMessage> lastWords(Collection<RequestId> unanswered, EndReason why) {
-        return core.finalErrors(unanswered, why);
-    }
-
-    /** What the client is told in the place of answers that the store has lost; takes no lock. */
-    public List<OutboundMessage> lost(Collection<RequestId> unanswered) {
+    /** What the client is told in the place of answers that the store has lost. */
+    public List<OutboundMessage> lostErrors(Collection<RequestId> unanswered) {
         return core.lostErrors(unanswered);
     }
 
-    /** A connection begins to read what other nodes write; false if the session is at its end. */
-    public boolean enter(StreamCursor reader, boolean listening, Attachment how) {
-        return readers.enter(reader, listening, how);
+    /** Makes a decision about what is read here of other nodes, then does what it causes. */
+    public <T> T step(Function<Step, T> decision) {
+        return core.step(decision);
+    }
+
+    /**
+     * A connection begins to read what other nodes write; false if the session is at its end.
+     *
+     * @param open the requests whose answers it has yet to read; changed in steps only
+     */
+    public boolean enter(StreamCursor reader, Set<RequestId> open, Attachment how) {
+        return readers.enter(reader, open, how);
     }
 
     /** It reads no more; later calls change nothing. */
-    public void leave(StreamCursor reader, boolean listening, StreamReader.Close how) {
-        readers.leave(reader, listening, how);
+    public void leave(StreamCursor reader, StreamReader.Close how) {
+        readers.leave(reader, how);
+    }
+
+    /** A newer connection has its stream. */
+    public void supersede(StreamCursor reader) {
+        readers.supersede(reader);
+    }
+
+    /** Ends a reader that could not {@link #enter}, for the session has ended. */
+    public void endReading(StreamCursor reader, Set<RequestId> open) {
+        core.run(step -> readers.end(reader, open, core.ended(), step));
     }
 
     /** A newer connection reads the stream of a call, on another node or beside the session's streams. */

@@ -1,0 +1,288 @@
+package dev.holdfast.cluster;
+
+import dev.holdfast.CallWatch.Attachment;
+import dev.holdfast.EndReason;
+import dev.holdfast.StreamReader.Close;
+import dev.holdfast.log.LiveStream;
+import dev.holdfast.log.Step;
+import dev.holdfast.log.StreamCursor;
+import dev.holdfast.session.LiveSession;
+import dev.holdfast.session.SessionReplica;
+import dev.holdfast.session.StoreQuestion;
+import dev.holdfast.session.UnreadableException;
+import dev.holdfast.spi.Event;
+import dev.holdfast.spi.EventKind;
+import dev.holdfast.spi.RequestId;
+import dev.holdfast.spi.StreamId;
+import java.util.HashSet;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What one client reads of a stream that other nodes write: a page of it is read ahead from the store, when there is a hint that there
+ * may be more, and never while the last page is not read.
+ */
+final class StoreTail implements StreamCursor.Host {
+    private static final Logger logger = LoggerFactory.getLogger(StoreTail.class);
+    private static final int PAGE_BYTES = 1 << 16;
+
+    private final LiveSession session;
+    private final SessionReplica here;
+    private final NodeStore store;
+    private final SharedSession.Node node;
+    private final StreamCursor.Start start;
+    /** Who reads, among all readers of the session. */
+    private final long token;
+    /** The page that was read ahead. */
+    private final LiveStream page;
+
+    private final StreamCursor cursor;
+    /** The requests whose answers are still to come, after which the stream ends; of the listening stream none are. */
+    private final Set<RequestId> open;
+    /** The node that writes the stream of a call, as far as is known; empty for none. */
+    private volatile String writer;
+
+    private long fetched;
+    private boolean fetching;
+    private boolean hinted = true;
+    private boolean over;
+    private boolean lost;
+    private boolean closed;
+
+    /**
+     * @param writer the node that writes the stream of a call; empty for none
+     * @param open the requests whose answers are to come; none for the listening stream
+     */
+    StoreTail(
+            LiveSession session,
+            NodeStore store,
+            SharedSession.Node node,
+            StreamId stream,
+            String writer,
+            long token,
+            StreamCursor.Start start,
+            List<RequestId> open) {
+        this.session = session;
+        this.here = session.replica();
+        this.store = store;
+        this.node = node;
+        this.writer = writer;
+        this.token = token;
+        this.start = start;
+        this.open = new HashSet<>(open);
+        this.fetched = start.cursor();
+        this.page = LiveStream.elsewhere(stream, start.cursor());
+        this.cursor = StreamCursor.elsewhere(this, page, start);
+    }
+
+    StreamCursor cursor() {
+        return cursor;
+    }
+
+    StreamId stream() {
+        return page.id();
+    }
+
+    boolean listening() {
+        return page.listening();
+    }
+
+    long token() {
+        return token;
+    }
+
+    String writer() {
+        return writer;
+    }
+
+    /** The client begins to read; false if the session is at its end. */
+    boolean enter(Attachment how) {
+        return here.enter(cursor, open, how);
+    }
+
+    /** The client does not begin to read, for the session has ended. */
+    void endReading() {
+        here.endReading(cursor, open);
+    }
+
+    /** A newer connection reads the stream. */
+    void supersede() {
+        here.leave(cursor, Close.IN_ORDER);
+        here.supersede(cursor);
+    }
+
+    /** There may be more. */
+    void hint() {
+        fetch(true);
+    }
+
+    @Override
+    public void drained(StreamCursor reader) {
+        fetch(false);
+    }
+
+    private void fetch(boolean hint) {
+        boolean begins = step(step -> {
+            hinted |= hint;
+            page.passOn(cursor.cursor(), step);
+            if (fetching
+                    || !hinted
+                    || closed
+                    || page.head() != null
+                    || page.ended().isPresent()) {
+                return false;
+            }
+            fetching = true;
+            hinted = false;
+            return true;
+        });
+        if (begins) {
+            long after = fetched;
+            boolean last = over;
+            StoreQuestion.ask(() -> store.read(session.key(), stream(), after, PAGE_BYTES))
+                    .whenComplete((events, failure) -> fetched(events, failure, last));
+        }
+    }
+
+    private void fetched(@Nullable List<Event> events, @Nullable Throwable failure, boolean last) {
+        step(step -> {
+            fetching = false;
+            boolean reads = !closed && page.ended().isEmpty();
+            if (reads && events != null && !events.isEmpty()) {
+                jump(events).ifPresent(after -> step.then(() -> jumped(after)));
+                fetched = events.get(events.size() - 1).offset();
+                events.forEach(event -> take(event, step));
+                // there may be another page
+                hinted = true;
+            } else if (reads && failure == null && last) {
+                page.tellAtEnd(lost ? here.lostErrors(open) : List.of(), step);
+                page.end(EndReason.COMPLETED, step);
+            }
+            if (page.head() != null || page.ended().isPresent()) {
+                step.then(cursor);
+            } else if (failure == null) {
+                step.then(() -> fetch(false));
+            }
+            return reads;
+        });
+        if (LastingQuestions.causeOf(failure) instanceof UnreadableException unreadable) {
+            here.unreadable(unreadable);
+        } else if (failure != null) {
+            logger.debug("a stream could not be read from the store", failure);
+        }
+    }
+
+    /** Behind which offset something is missing; what was missing where it began is known to whoever has begun it. */
+    private OptionalLong jump(List<Event> events) {
+        long before = fetched;
+        for (Event event : events) {
+            if (event.offset() > before + 1 && before > Math.max(start.cursor(), start.repeatThrough())) {
+                return OptionalLong.of(before);
+            }
+            before = event.offset();
+        }
+        return OptionalLong.empty();
+    }
+
+    /** What came after this is not in the store any more, though something is behind it; whether it was trimmed is for the store to say. */
+    private void jumped(long after) {
+        store.look(session.key())
+                .thenAccept(look -> look.map(found -> found.streams().get(stream()))
+                        .filter(extent -> extent.trimmed() > after)
+                        .ifPresent(extent -> missed(stream())));
+    }
+
+    private void take(Event event, Step step) {
+        page.receive(event, step);
+        RequestId id = event.id();
+        if (id != null && EventKind.answers(event.kind()) && open.remove(id) && open.isEmpty()) {
+            over = true;
+        }
+    }
+
+    /** Looks whether the stream of a call goes on: its writer may have died, or have ended the call without an answer. */
+    void look() {
+        if (listening()) {
+            return;
+        }
+        long seen = step(step -> fetched);
+        node.writers().of(session, stream(), seen).thenAccept(standing -> {
+            if (standing instanceof Writers.Elsewhere elsewhere) {
+                writer = elsewhere.node();
+            } else if (!(standing instanceof Writers.Here)) {
+                over(standing instanceof Writers.Over ended ? ended.lost(stream()) : 0);
+            }
+        });
+    }
+
+    /**
+     * No event will follow those that the store has now.
+     *
+     * @param gone up to where the store has lost them, 0 if none
+     */
+    private void over(long gone) {
+        if (isOver(gone)) {
+            missed(stream());
+        }
+    }
+
+    /** The same; returns whether it is news that some are lost that were not read. */
+    boolean isOver(long gone) {
+        boolean news = step(step -> {
+            boolean first = !lost && gone > fetched;
+            lost |= first;
+            over = true;
+            return first;
+        });
+        fetch(true);
+        return news;
+    }
+
+    @Override
+    public <T> T step(Function<Step, T> decision) {
+        return here.step(decision);
+    }
+
+    @Override
+    public void hurry(Step step) {}
+
+    @Override
+    public void confirmed(StreamCursor reader, long offset) {
+        if (listening()) {
+            here.confirm(offset);
+            node.peers().tellOthers(session.key(), new NodeMessage.Confirmed(session.key(), offset));
+        }
+    }
+
+    @Override
+    public void closed(StreamCursor reader, Close how) {
+        boolean complete = step(step -> {
+            closed = true;
+            return page.ended().filter(EndReason.COMPLETED::equals).isPresent();
+        });
+        here.leave(cursor, how);
+        if (!node.tails().remove(session, this) || how == Close.BROKEN) {
+            return;
+        }
+        if (listening()) {
+            confirmed(cursor, cursor.reached());
+        } else if (complete) {
+            node.deliveries().of(session, stream(), writer);
+        }
+    }
+
+    @Override
+    public void missed(StreamId stream) {
+        here.missed(stream);
+    }
+
+    @Override
+    public String shortId() {
+        return session.shortId();
+    }
+}
