@@ -63,7 +63,6 @@ final class Cursor {
         passed(new SseEvent(Optional.of(id), SseEvent.MESSAGE, new byte[0]));
     }
 
-    /** Whether the event did not come before. */
     boolean isNew(SseEvent event, Optional<String> sessionId) {
         String id = event.id().orElse("");
         if (id.isEmpty() || event.data().length == 0) {

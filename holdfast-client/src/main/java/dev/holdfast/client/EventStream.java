@@ -30,10 +30,10 @@ import org.jspecify.annotations.Nullable;
  */
 final class EventStream implements StreamHandler {
     private static final CompletionStage<Void> TAKEN = CompletableFuture.completedFuture(null);
-    /** A connection that lasted so long was one, though nothing came on it; what it was silent at its end does not count. */
+    /** A connection that lasted so long, its silence at the end not counted, proves that the server is there. */
     private static final long PROOF_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-    /** How long the head of a stream that is resumed may take: what is missing is there, so there is nothing to wait for. */
+    /** How long the head of a resumed stream may take: the missing events are there, so the server has nothing to wait for. */
     private static final Duration RESUMED_HEAD = Duration.ofSeconds(10);
 
     /** How long a server may keep a stream open behind what it was for. */
@@ -48,14 +48,14 @@ final class EventStream implements StreamHandler {
     private final StaleStreamWatchdog watchdog = new StaleStreamWatchdog();
     private int credentials;
     private long stated;
-    /** Whether the server has stated it on this connection. */
+    /** Whether the server has stated the reconnection time on this connection. */
     private boolean statedHere;
 
     private long connectedAt;
     private int connections;
     private boolean ofPost;
     private boolean resumed;
-    /** Why the last message that has come could not be read, if it could not. */
+    /** Why the last message could not be read. */
     private @Nullable Throwable unread;
     /** The cursor of this connection's request. */
     private Optional<String> askedFrom = Optional.empty();
@@ -74,12 +74,12 @@ final class EventStream implements StreamHandler {
         this.retry = new Retry(session.server, session.outage, this::open);
     }
 
-    /** There was such a stream before: when it opens, what was sent meanwhile may be missing. */
+    /** A stream like this was open before: events may be missing when this one opens. */
     void comesLate() {
         connections = 1;
     }
 
-    /** The stream begins with the answer to a POST. Its owner starts that, and says with {@link #cameApart} when it has ended. */
+    /** Makes the exchange of a POST whose answer may begin the stream. The owner starts it, and calls {@link #cameApart} when it ends. */
     HttpExchange begunBy(HttpRequest post) {
         HttpExchange exchange = session.answering(post, this);
         ofPost = true;
@@ -260,7 +260,7 @@ final class EventStream implements StreamHandler {
         }
     }
 
-    /** The stream goes on behind the message that cannot be taken, if that has a place. */
+    /** The stream continues after the message that is too large, if it has an id. */
     private void oversized(OversizedEventException oversized) {
         if (owner.opensAnew()) {
             oversized.id().ifPresentOrElse(cursor::skip, cursor::forget);
@@ -272,7 +272,7 @@ final class EventStream implements StreamHandler {
         }
     }
 
-    /** Some servers give ids and take them, and then leave the connection alone. One that is known to answer at once is only away. */
+    /** Whether the server accepts ids but never resumes: some leave the connection without a head. */
     private boolean ignored(Throwable cause) {
         return cause instanceof SilenceException && !session.headsAtOnce() && !session.taken.repeats();
     }
@@ -299,7 +299,7 @@ final class EventStream implements StreamHandler {
         }
     }
 
-    /** What follows comes without a place, and its ids may be those of before. */
+    /** The next connection has no cursor, and its event ids may repeat earlier ones. */
     private void forget() {
         cursor.forget();
         session.taken.clear();
@@ -334,7 +334,7 @@ final class EventStream implements StreamHandler {
         }
     }
 
-    /** The session may be gone, or this stream be none: some servers do not know GET. */
+    /** Either the session is gone, or the server does not support GET. */
     private void suspected(ExchangeEnd.Answer answer, HttpRequest request, boolean resuming) {
         if (!session.mayBeLost()) {
             noPlace(answer, request, resuming);
@@ -349,7 +349,7 @@ final class EventStream implements StreamHandler {
         });
     }
 
-    /** The stream is there, but not from the place on that was named; or it is not given at all. */
+    /** The server does not know the cursor; or without one, does not give the stream. */
     private void noPlace(ExchangeEnd.Answer answer, HttpRequest request, boolean resuming) {
         if (!resuming) {
             lose(new StreamLoss.Refused(answer, request));
@@ -381,7 +381,7 @@ final class EventStream implements StreamHandler {
         }
     }
 
-    /** Where the server has nothing more on the stream of a request, what could not be read was its answer. */
+    /** If the stream of a request brings nothing more, the message that could not be read was its answer. */
     private StreamLoss nothingMore(StreamLoss loss) {
         Throwable why = unread;
         return why != null && owner.ofOneRequest() ? unreadMessage(why) : loss;
@@ -484,7 +484,6 @@ final class EventStream implements StreamHandler {
             });
         }
 
-        /** An event has come. */
         void event() {
             eventCame = true;
         }
@@ -521,18 +520,16 @@ final class EventStream implements StreamHandler {
             }
         }
 
-        /** Something new has come. */
         void news() {
             news = System.nanoTime();
             wait = FIRST_MILLIS;
         }
 
-        /** Something that has come is being taken, or waited for. */
+        /** An event is being taken. */
         void taking() {
             busy = true;
         }
 
-        /** It was taken. */
         void taken() {
             news = System.nanoTime();
             busy = false;
@@ -543,7 +540,6 @@ final class EventStream implements StreamHandler {
             return ThreadLocalRandom.current().nextLong(PAUSE_MILLIS, 2 * PAUSE_MILLIS);
         }
 
-        /** Whether a connection was ended by this. */
         boolean hasEnded(@Nullable HttpExchange exchange) {
             return exchange != null && exchange == ended;
         }

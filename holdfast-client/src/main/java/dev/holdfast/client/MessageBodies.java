@@ -23,12 +23,10 @@ final class MessageBodies {
 
     private MessageBodies() {}
 
-    /** Whether an event carries messages. */
     static boolean in(SseEvent event) {
         return event.name().equals(SseEvent.MESSAGE) && !Arrays.equals(event.data(), EMPTY);
     }
 
-    /** Reads a body. */
     static EnvelopeReader.Parsed read(byte[] body) {
         return ENVELOPES.read(body);
     }
@@ -75,18 +73,15 @@ final class MessageBodies {
 
     /** Whether a body is the response to a request, or the error for it. */
     static boolean answers(Envelope request, byte[] body) {
-        return isErrorFor(request, body)
-                || (read(body) instanceof EnvelopeReader.Single single
-                        && single.message().kind() == Envelope.Kind.RESPONSE
-                        && single.message().id().equals(request.id()));
+        return read(body) instanceof EnvelopeReader.Single single
+                && isResponse(single.message())
+                && single.message().id().equals(request.id());
     }
 
-    /** Whether a message answers a request. */
     static boolean isResponse(Envelope message) {
         return message.kind() == Envelope.Kind.RESPONSE || message.kind() == Envelope.Kind.ERROR;
     }
 
-    /** Whether a message tells the progress of a request. */
     static boolean isProgress(Envelope message) {
         return message.kind() == Envelope.Kind.NOTIFICATION
                 && message.progressToken().isPresent();

@@ -27,10 +27,10 @@ import org.jspecify.annotations.Nullable;
  * <p>Thread-safe. Answers to its POSTs come one at a time; what happens to the session, and to other streams, comes from any thread.
  */
 final class MessageExchange implements StreamOwner {
-    /** How often something has to be heard of a request whose answer can come on the listening stream only. */
+    /** A request that is answered on the listening stream only must make progress at least this often. */
     private static final long LONGEST_WAIT_MILLIS = 30_000;
 
-    /** Statuses that say that a request goes elsewhere, whole; others than these, and than 4xx, may come behind its execution. */
+    /** Redirects that keep the request. Any other status outside 4xx may have been sent after the request was executed. */
     private static final Set<Integer> NOT_EXECUTED = Set.of(301, 307, 308);
 
     private static final String LATE = "the server did not come back in time";
@@ -45,13 +45,13 @@ final class MessageExchange implements StreamOwner {
     private final Retry retry;
     private final CompletableFuture<Outcome> outcome = new CompletableFuture<>();
 
-    /** What becomes of the attempt that was begun last. Written under the lock of this, as are the two behind it. */
+    /** The state of the last attempt. This and the next two fields are written under the lock of this object. */
     private volatile Attempt attempt = Attempt.NONE;
-    /** What the server may have done because of attempts that are over; never less than before. */
+    /** What the server may have done because of attempts that are over. It only increases. */
     private volatile Executed executed = Executed.NO;
 
     private volatile boolean sessionGone;
-    /** Why the answer cannot be read that has come on another stream. */
+    /** Why an answer that came on another stream cannot be read. */
     private @Nullable Throwable unreadable;
 
     private volatile boolean cancelled;
@@ -63,19 +63,18 @@ final class MessageExchange implements StreamOwner {
     private int useless;
 
     private enum Attempt {
-        /** Nothing is under way. */
         NONE,
-        /** A POST is under way, or a stream of its own that answers it. */
+        /** Its POST, or the stream that answers it, is under way. */
         UNDER_WAY,
-        /** The server has the message, and the answer can come on another stream only. */
+        /** The server has accepted the message, and can answer it only on another stream. */
         ANSWERED_ELSEWHERE
     }
 
     private enum Executed {
         NO,
-        /** The server has failed at the message, and may have acted on it. */
+        /** The server failed while it had the message. */
         PERHAPS,
-        /** The server may act on it now. */
+        /** The server may still be executing it. */
         PERHAPS_RUNS
     }
 
@@ -144,7 +143,7 @@ final class MessageExchange implements StreamOwner {
         }
     }
 
-    /** Whether nobody wants it any more, and it need not be sent. */
+    /** Whether it has ended, or is cancelled and ends now. */
     private boolean givenUp() {
         if (cancelled) {
             finish(new Outcome.Cancelled());
@@ -152,13 +151,13 @@ final class MessageExchange implements StreamOwner {
         return outcome.isDone();
     }
 
-    /** An attempt begins; false if it must not, for the session is gone: one of the two comes first. */
+    /** Begins an attempt, unless the session is gone. Atomic with {@link #sessionLost}. */
     private synchronized boolean begins() {
         attempt = sessionGone ? Attempt.NONE : Attempt.UNDER_WAY;
         return !sessionGone;
     }
 
-    /** The attempt is over, and the server may have done so much because of it. */
+    /** Ends the attempt, which the server may have executed so far. */
     private synchronized void over(Executed much) {
         attempt = Attempt.NONE;
         executed = executed.compareTo(much) < 0 ? much : executed;
@@ -191,7 +190,7 @@ final class MessageExchange implements StreamOwner {
         }
     }
 
-    /** No answer has come: because the message was not sent, or nobody knows why. */
+    /** The POST ended without an answer. */
     private void unanswered(ExchangeEnd.NoAnswer end) {
         if (end.cause() instanceof OversizedEventException big) {
             finish(unreadable(big));
@@ -227,7 +226,7 @@ final class MessageExchange implements StreamOwner {
         }
     }
 
-    /** Asks the server where a refusal may mean the session, and not the message. */
+    /** A refusal may be about the session instead of the message: then the server is asked by a ping. */
     private void judge(PostOutcome said, ExchangeEnd.Answer answer, HttpRequest request) {
         boolean error = MessageBodies.isErrorFor(message, answer.body());
         boolean doubtful = switch (said) {
@@ -251,7 +250,7 @@ final class MessageExchange implements StreamOwner {
         return finding;
     }
 
-    /** Whether the session is gone, where what came may mean that. */
+    /** Whether the session is found to be gone. */
     private CompletionStage<Boolean> lost() {
         return session.mayBeLost() && !message.method().equals("initialize")
                 ? settle().thenApply(found -> found == Finding.GONE)
@@ -279,8 +278,7 @@ final class MessageExchange implements StreamOwner {
         }
         over(said == PostOutcome.FAILED ? Executed.PERHAPS : Executed.NO);
         boolean maybeRuns = executed == Executed.PERHAPS_RUNS && message.kind() == Envelope.Kind.REQUEST;
-        // a server may fail at a notification because the listening stream, which was asked for before, is not there
-        // yet
+        // a server may fail at a notification because its listening stream is not there yet
         boolean early = message.kind() == Envelope.Kind.NOTIFICATION && answer.status() == 500;
         boolean forGood = said == PostOutcome.REFUSED && !early;
         if (maybeRuns && answer.status() == 400) {
@@ -301,7 +299,6 @@ final class MessageExchange implements StreamOwner {
         unknown(reason, cause);
     }
 
-    /** The server may have executed the request. */
     private void unknown(String reason, Throwable cause) {
         over(Executed.PERHAPS_RUNS);
         if (repeatable) {
@@ -378,12 +375,12 @@ final class MessageExchange implements StreamOwner {
                 () -> useless(came));
     }
 
-    /** What has come in order is no answer: because there is no session, or for a reason that lasts. */
+    /** The server has answered, but not with a response: because the session is gone, or for a reason that lasts. */
     private void useless(String came) {
         lost().thenAccept(gone -> useless(came, gone));
     }
 
-    /** The next time it is likely to be the same, so there is one. */
+    /** Another attempt is likely to end in the same way, so there is only one. */
     private void useless(String came, boolean gone) {
         Throwable cause = new IOException(came);
         over(Executed.PERHAPS_RUNS);
@@ -434,21 +431,21 @@ final class MessageExchange implements StreamOwner {
         }
     }
 
-    /** The other stream is lost; returns whether the answer was to come there only. It counts once, whoever finds it out. */
+    /** Stops waiting for another stream. Returns true once, to the first caller, if the answer was expected there. */
     private synchronized boolean waitsElsewhereNoMore() {
         boolean waited = attempt == Attempt.ANSWERED_ELSEWHERE;
         attempt = waited ? Attempt.NONE : attempt;
         return waited;
     }
 
-    /** The stream is lost for answers that have none of their own; nothing to a message whose response was not to come there only. */
+    /** The listening stream is lost; does nothing unless the answer was expected there. */
     void lostElsewhere() {
         if (waitsElsewhereNoMore()) {
             takeLeftOr(() -> useless("the server accepted it with status 202, and has no listening stream any more"));
         }
     }
 
-    /** Its answer has come on the stream for answers that have none of their own, perhaps before its POST was answered, and cannot be read. */
+    /** Its answer came on the listening stream, perhaps before its POST was answered, and cannot be read. */
     void unreadableElsewhere(Throwable why) {
         boolean here;
         synchronized (this) {
@@ -460,7 +457,7 @@ final class MessageExchange implements StreamOwner {
         }
     }
 
-    /** Takes a response that was left to the stream which is lost, with what came before it; where there is none, something else follows. */
+    /** Takes the response that was seen on another stream and left to this one, which is lost; else does something else. */
     private void takeLeftOr(Runnable otherwise) {
         Envelope seen = response.left();
         if (seen == null) {
@@ -486,7 +483,7 @@ final class MessageExchange implements StreamOwner {
         return session.route(received, this, sink);
     }
 
-    /** The server has answered with an error that means the session: where that is harmless, the next one is asked. */
+    /** The error was about the session. If that is harmless, the request goes to the next session. */
     private CompletionStage<Void> denied(Envelope error) {
         session.gone();
         if (!repeatable) {
@@ -496,7 +493,7 @@ final class MessageExchange implements StreamOwner {
         return CompletableFuture.completedFuture(null);
     }
 
-    /** Whether a message that came on another stream is left to that of its answer, which has a place to be resumed from. */
+    /** Whether a message that came on another stream is left to the stream of this request, which can be resumed. */
     boolean awaits(Envelope received) {
         response.leave(received);
         EventStream answering = stream;
@@ -508,7 +505,7 @@ final class MessageExchange implements StreamOwner {
         return session.leavesToOwner(received, this);
     }
 
-    /** The server was found to be silent: what can be resumed is, since this connection may be as dead as the other. */
+    /** Another connection was silent for too long, and this one may be half-open too: resumes the stream if it can. */
     void suspect() {
         EventStream answering = stream;
         if (answering != null && answering.resumable() && session.headsAtOnce() && !outcome.isDone()) {
@@ -546,7 +543,7 @@ final class MessageExchange implements StreamOwner {
         });
     }
 
-    /** The server does not have its session any more: it ends, unless something of its own is under way that may still answer it. */
+    /** The server has lost the session: ends the message, unless its POST or its stream may still bring the answer. */
     void sessionLost(Throwable cause) {
         synchronized (this) {
             sessionGone = true;
@@ -560,7 +557,7 @@ final class MessageExchange implements StreamOwner {
         takeLeftOr(() -> finish(cancelled ? new Outcome.Cancelled() : withoutSession(cause)));
     }
 
-    /** The application gives the request up: its stream is not resumed any more, and the server has a moment to end it. */
+    /** Cancels the request: its stream is not resumed any more, and the server has a moment to end it. */
     void cancel() {
         cancelled = true;
         EventStream begun = stream;
@@ -571,7 +568,6 @@ final class MessageExchange implements StreamOwner {
         }
     }
 
-    /** Ends it on this side. */
     void close() {
         finish(new Outcome.Closed());
         EventStream begun = stream;
@@ -580,7 +576,7 @@ final class MessageExchange implements StreamOwner {
         }
     }
 
-    /** It ends so, unless its response is taken. */
+    /** Ends the message, unless its response is being taken. */
     private void finish(Outcome how) {
         response.giveUp(how);
     }

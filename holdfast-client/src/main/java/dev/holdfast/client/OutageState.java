@@ -3,8 +3,8 @@ package dev.holdfast.client;
 import java.time.Duration;
 
 /**
- * Counts what of a session is broken, so that its watch hears of the first break and of the moment when everything is back, and
- * not of each connection. Where the last of it was given up, the outage ends when the server is reached the next time. Thread-safe.
+ * Counts the broken connections of a session, so that its watch hears when the first one breaks and when all are back. If the last one is
+ * given up, the outage ends when the server is reached the next time. Thread-safe.
  */
 final class OutageState {
     private final SessionWatch watch;
@@ -17,7 +17,7 @@ final class OutageState {
         this.watch = watch;
     }
 
-    /** Something broke, and is tried again. */
+    /** A connection broke, and is tried again. */
     void broke(Throwable cause) {
         synchronized (this) {
             if (broken++ > 0 || away || ended) {
@@ -29,23 +29,20 @@ final class OutageState {
         watch.reconnecting(cause);
     }
 
-    /** The session is ended on this side: what breaks from now on breaks because of that. */
+    /** The session is ended on this side: what breaks from now on is not told. */
     synchronized void end() {
         ended = true;
     }
 
-    /** Something that broke is back. */
     void back() {
         givenUp();
         reached();
     }
 
-    /** Something that broke is not tried any more. */
     synchronized void givenUp() {
         broken--;
     }
 
-    /** The server was reached. */
     void reached() {
         if (!away) {
             return;

@@ -8,21 +8,19 @@ import dev.holdfast.client.wire.ExchangeEnd;
 enum PostOutcome {
     /** The server has it; its messages, if any, are in the body. */
     ACCEPTED,
-    /** The server wants credentials first. */
     UNAUTHORIZED,
-    /** There is no such session. */
     NO_SESSION,
-    /** It may be that there is no such session: some servers say 400 then. */
+    /** Perhaps there is no such session: some servers answer 400 then. */
     PERHAPS_NO_SESSION,
-    /** The server has refused it, though the session is there: one that shuts down may lose the half of a body, and says so. */
+    /** It was refused although the session is there: a server that shuts down may have read half of the body. */
     DOUBTFUL,
     /** It was not executed, and may be sent again after the time that the answer states. */
     LATER,
-    /** A proxy lost the server while it had the message: executed or not, nobody knows. */
+    /** A proxy lost its connection to the server: nobody knows whether the message was executed. */
     UNKNOWN,
-    /** What stands around the server failed, perhaps under the message: its own errors are JSON. */
+    /** The container of the server failed, perhaps while it executed the message: errors of the server itself are JSON. */
     FAILED,
-    /** It will not be executed, or no further. */
+    /** It was refused for good. */
     REFUSED;
 
     /** What Envoy writes with a 503 when the server went away under a request. */

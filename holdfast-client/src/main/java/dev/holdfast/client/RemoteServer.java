@@ -11,7 +11,6 @@ import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
-import java.util.function.DoubleSupplier;
 
 /** A server at a URL, and how to deal with it. Immutable; serves any number of sessions. */
 public final class RemoteServer {
@@ -41,8 +40,8 @@ public final class RemoteServer {
 
     /** The same over another sender. */
     public static RemoteServer at(URI uri, HttpSender http, ScheduledExecutorService clock, Executor delivery) {
-        DoubleSupplier random = () -> ThreadLocalRandom.current().nextDouble();
-        HttpResources resources = new HttpResources(http, delivery, delivery, clock, random, Redirects.NONE);
+        HttpResources resources =
+                new HttpResources(http, delivery, delivery, clock, Redirects.NONE, ByteBudget.withoutLimit());
         return new RemoteServer(uri, resources, Requests.PLAIN, ClientLimits.DEFAULT);
     }
 
@@ -88,7 +87,8 @@ public final class RemoteServer {
 
     /** When to try again what fails there. */
     public RetryPolicy retryPolicy() {
-        return new RetryPolicy(limits.patience(), resources.random(), System::nanoTime);
+        return new RetryPolicy(
+                limits.patience(), () -> ThreadLocalRandom.current().nextDouble(), System::nanoTime);
     }
 
     /** Runs a task later, and not on the clock's own thread: it may ask for credentials. */

@@ -10,8 +10,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The response that a request waits for, and what comes before it: handed over once, on whichever stream it comes. While it is being
- * taken, every other end of the request waits, and counts only where the taking fails. Thread-safe.
+ * The response that a request waits for: handed to the sink once, whichever stream brings it. While the sink takes it, any other end of
+ * the request waits, and counts only if the sink fails. Thread-safe.
  */
 final class Response {
     private final Envelope request;
@@ -21,9 +21,9 @@ final class Response {
     private final Consumer<Outcome> ends;
     private final Runnable again;
     private State state = State.AWAITED;
-    /** How the request ends if the taking fails. */
+    /** The end of the request if the sink fails. */
     private @Nullable Outcome pendingEnd;
-    /** Whether it is asked for once more if the taking fails. */
+    /** Whether the request is sent again if the sink fails. */
     private boolean pendingAsk;
 
     private volatile boolean tellsProgress;
@@ -63,13 +63,13 @@ final class Response {
         this.again = again;
     }
 
-    /** Whether it may be asked for: not once it was taken or given up, and while it is being taken only if the taking fails. */
+    /** Whether the request may be sent. While the sink takes the response, it is sent only after the sink has failed. */
     synchronized boolean asks() {
         pendingAsk |= state == State.BEING_TAKEN;
         return state == State.AWAITED;
     }
 
-    /** Ends the request: not while the response is being taken, and never once it was. The first end counts. */
+    /** Ends the request without the response, unless the sink has it or takes it now. The first end counts. */
     void giveUp(Outcome how) {
         synchronized (this) {
             if (state == State.BEING_TAKEN && pendingEnd == null) {
@@ -83,12 +83,11 @@ final class Response {
         ends.accept(how);
     }
 
-    /** Whether a message is the response. */
     boolean isIn(Envelope received) {
         return MessageBodies.isResponse(received) && received.id().equals(request.id());
     }
 
-    /** Takes it, if it was not taken before. */
+    /** Hands the response to the sink, unless that was done or the request has ended. */
     CompletionStage<Void> take(Envelope received) {
         synchronized (this) {
             if (state != State.AWAITED) {
@@ -129,15 +128,15 @@ final class Response {
         }
     }
 
-    /** Whether it has come, and the sink has it or is about to. */
+    /** Whether the sink has the response, or takes it now. */
     synchronized boolean taken() {
         return state == State.BEING_TAKEN || state == State.TAKEN;
     }
 
     /**
-     * Takes messages that were to bring it, on a thread that may.
+     * Takes messages that should contain the response, on a thread of the application.
      *
-     * @param missing runs where it was not among them
+     * @param missing runs if they do not
      */
     void deliver(Supplier<CompletionStage<Void>> messages, Runnable missing) {
         try {
@@ -156,24 +155,22 @@ final class Response {
         }
     }
 
-    /** It was seen on another stream, and left to that of the request, which brings what comes before it too. */
+    /** The response was seen on another stream, but is left to the stream of the request, which brings earlier messages first. */
     void leave(Envelope received) {
         if (isIn(received)) {
             left = received;
         }
     }
 
-    /** What was left to the stream of the request. */
     @Nullable Envelope left() {
         return left;
     }
 
-    /** What was told of the progress of the request. */
     ToldProgress told() {
         return told;
     }
 
-    /** Passes progress of the request on, which has come on whichever stream, unless it repeats what was told before. */
+    /** Passes progress of the request on, unless the request was sent again and this repeats what was told before. */
     CompletionStage<Void> progress(Envelope notification, MessageSink taker) {
         heard = true;
         return told.pass(notification, taker);

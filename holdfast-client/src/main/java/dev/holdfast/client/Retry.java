@@ -5,7 +5,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
-/** Tries one thing again until it succeeds, the patience is over, or it is stopped. */
+/** Tries one thing again until it succeeds, the patience is over, or it is stopped; tells the outage of the session. */
 final class Retry {
     private final RemoteServer server;
     private final OutageState outage;
@@ -15,7 +15,6 @@ final class Retry {
     private volatile boolean stopped;
     private volatile @Nullable Future<?> pending;
 
-    /** Nothing has failed yet. */
     Retry(RemoteServer server, OutageState outage, Runnable attempt) {
         this.server = server;
         this.outage = outage;
@@ -23,7 +22,6 @@ final class Retry {
         this.policy = server.retryPolicy();
     }
 
-    /** The server is there. */
     void connected() {
         if (away.compareAndSet(true, false)) {
             outage.back();

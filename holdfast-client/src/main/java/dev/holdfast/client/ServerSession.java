@@ -35,13 +35,11 @@ public abstract class ServerSession implements StreamOwner {
     final RemoteServer server;
     final SessionWatch watch;
     final OutageState outage;
-    /** What was taken on its streams. */
     final TakenEvents taken = new TakenEvents();
-    /** Finds out whether the server still has the session. */
     final SessionProbe probe = new SessionProbe(this);
 
     private final MessageSink listener;
-    /** Answers and the listening stream may be silent for other times. */
+    /** Separate, because servers send heartbeats on the two kinds of streams at different rates. */
     private final HeartbeatWatch answers;
 
     private final HeartbeatWatch listening;
@@ -112,7 +110,6 @@ public abstract class ServerSession implements StreamOwner {
      */
     public abstract CompletionStage<Void> close();
 
-    /** The server has accepted a message. */
     abstract void reached();
 
     /**
@@ -196,7 +193,7 @@ public abstract class ServerSession implements StreamOwner {
         lose(new HttpStatusException(404, new byte[0]));
     }
 
-    /** The server does not have the session any more: what has nothing under way that could still answer it ends. */
+    /** The server has lost the session: each message ends, unless its POST or its stream may still bring an answer. */
     final void lose(Throwable cause) {
         if (loss.compareAndSet(null, cause)) {
             stopListening();
@@ -205,12 +202,12 @@ public abstract class ServerSession implements StreamOwner {
         }
     }
 
-    /** How it was found out that the server does not have the session any more, if it does not. */
+    /** Why the session counts as lost; empty while it does not. */
     final Optional<Throwable> loss() {
         return Optional.ofNullable(loss.get());
     }
 
-    /** Ends everything on this side: what breaks from now on breaks because of that. */
+    /** Ends the session and its messages on this side. */
     final void end() {
         closed = true;
         outage.end();
@@ -229,7 +226,7 @@ public abstract class ServerSession implements StreamOwner {
         return closed || loss.get() != null;
     }
 
-    /** Takes a message that came on another stream than that of a request: a response goes to its request, if that still waits. */
+    /** Takes a message of the listening stream: a response goes to its request, if that still waits. */
     @Override
     public CompletionStage<Void> message(Envelope message) {
         return route(message, listener);
@@ -247,8 +244,8 @@ public abstract class ServerSession implements StreamOwner {
     }
 
     /**
-     * Takes a message, but for its response, that came on the stream of a request. Some servers replay on it what belongs to the streams
-     * of others.
+     * Takes a message other than the response that came on the stream of a request. Some servers replay the messages of other streams
+     * there.
      */
     final CompletionStage<Void> route(Envelope message, MessageExchange cameTo, MessageSink sink) {
         if (MessageBodies.isProgress(message)) {
@@ -259,14 +256,13 @@ public abstract class ServerSession implements StreamOwner {
                 : sink.message(message);
     }
 
-    /** Passes progress on, unless its request is sent again and it repeats what was told before. */
     private static CompletionStage<Void> progress(Envelope message, @Nullable MessageExchange owner, MessageSink sink) {
         return owner == null ? sink.message(message) : owner.response().progress(message, sink);
     }
 
     /**
-     * Whether a message that comes on the listening stream is left to the stream of a request. There are servers that tell progress
-     * on the listening stream only.
+     * Whether a message of the listening stream is left to the stream of its request. Some servers send progress on the listening stream
+     * only.
      */
     final boolean leavesToOwner(Envelope message) {
         MessageExchange owner = owner(message);
@@ -275,13 +271,13 @@ public abstract class ServerSession implements StreamOwner {
                 && owner.awaits(message);
     }
 
-    /** Whether a message that comes on the stream of a request is left to that of another one. */
+    /** Whether a message that came on the stream of one request is left to the stream of another. */
     final boolean leavesToOwner(Envelope message, MessageExchange cameTo) {
         MessageExchange owner = owner(message);
         return owner != null && owner != cameTo && owner.awaits(message);
     }
 
-    /** The request of which a message is the response, or the progress. */
+    /** The request that a response or a progress notification belongs to. */
     private @Nullable MessageExchange owner(Envelope message) {
         if (MessageBodies.isResponse(message)) {
             return message.id().map(requests::get).orElse(null);
@@ -296,12 +292,12 @@ public abstract class ServerSession implements StreamOwner {
         return null;
     }
 
-    /** The stream is gone on which answers came that do not come on the streams of their requests. */
+    /** The listening stream is lost, and with it the answers of requests that were accepted with 202. */
     final void lostElsewhere() {
         requests.values().forEach(MessageExchange::lostElsewhere);
     }
 
-    /** An answer has come, on the stream for those that have none of their own, that cannot be read. */
+    /** An answer that cannot be read has come on the listening stream. */
     @Override
     public final boolean unreadable(RequestId request, Throwable why) {
         MessageExchange waiting = requests.get(request);
@@ -316,13 +312,12 @@ public abstract class ServerSession implements StreamOwner {
         return false;
     }
 
-    /** What can be resumed is, since its connections may be as dead. */
+    /** The listening stream was half-open; the streams of requests may be too, and those that can be resumed are. */
     @Override
     public final void silent() {
         requests.values().forEach(MessageExchange::suspect);
     }
 
-    /** The server has accepted a message. */
     final void accepted(Envelope message, HttpHeaders headers) {
         reached();
         if (message.method().equals("initialize")) {
@@ -332,7 +327,6 @@ public abstract class ServerSession implements StreamOwner {
         }
     }
 
-    /** The server has given the session an id. */
     final void named(String given) {
         sessionId = Optional.of(given);
     }
@@ -358,8 +352,8 @@ public abstract class ServerSession implements StreamOwner {
     }
 
     /**
-     * Whether a refusal may mean the session: there is one, each message names it, and it has worked. What the server refuses before that it
-     * may give later, and it may not like to be asked meanwhile.
+     * Whether a refusal may be about the session: only once a message was accepted in it. Before, a server may refuse what it accepts
+     * later, and may not like to be asked.
      */
     final boolean mayBeLost() {
         return worked && sessionId.isPresent();

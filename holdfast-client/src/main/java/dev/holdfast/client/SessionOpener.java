@@ -79,7 +79,8 @@ public final class SessionOpener {
         began(session);
         if (successor.filter(Successor::take).isPresent()) {
             return session.goOn(successor.get(), initialize, context, sink)
-                    .handle((taken, failure) -> failure == null ? new Opened(session) : notTaken(session));
+                    .handle((taken, failure) ->
+                            failure == null ? new Opened(session) : notOpened(session, new Outcome.Closed()));
         }
         return initialize(session, initialize, context, sink).thenCompose(result -> {
             boolean old = result instanceof NotOpened not
@@ -134,10 +135,10 @@ public final class SessionOpener {
         });
     }
 
-    private Result notTaken(ServerSession session) {
+    private Result notOpened(ServerSession session, Outcome outcome) {
         begun.remove(session);
         CompletionStage<Void> unused = session.close();
-        return new NotOpened(new Outcome.Closed());
+        return new NotOpened(outcome);
     }
 
     private CompletionStage<Result> initialize(
@@ -149,14 +150,9 @@ public final class SessionOpener {
                     }
                     return sink.message(message);
                 })
-                .thenApply(outcome -> {
-                    if (outcome instanceof Outcome.Done
-                            && answer.getNow(Envelope.Kind.ERROR) == Envelope.Kind.RESPONSE) {
-                        return new Opened(session);
-                    }
-                    begun.remove(session);
-                    CompletionStage<Void> unused = session.close();
-                    return new NotOpened(outcome);
-                });
+                .thenApply(outcome ->
+                        outcome instanceof Outcome.Done && answer.getNow(Envelope.Kind.ERROR) == Envelope.Kind.RESPONSE
+                                ? new Opened(session)
+                                : notOpened(session, outcome));
     }
 }

@@ -2,6 +2,7 @@ package dev.holdfast.upstream;
 
 import com.sun.net.httpserver.HttpHandler;
 import com.sun.net.httpserver.HttpServer;
+import dev.holdfast.ByteBudget;
 import dev.holdfast.client.wire.ExchangeEnd;
 import dev.holdfast.client.wire.HeartbeatWatch;
 import dev.holdfast.client.wire.HttpExchange;
@@ -91,8 +92,8 @@ final class AskedServer implements AutoCloseable {
      */
     CompletableFuture<ExchangeEnd> get(
             String path, int mostBytes, Duration silence, UnaryOperator<HttpResources> with) {
-        HttpResources resources =
-                new HttpResources(client.sender(), Runnable::run, client.threads(), clock, () -> 0.5, Redirects.NONE);
+        HttpResources resources = new HttpResources(
+                client.sender(), Runnable::run, client.threads(), clock, Redirects.NONE, ByteBudget.withoutLimit());
         HttpRequest request = HttpRequest.newBuilder(uri(path)).GET().build();
         return new HttpExchange(with.apply(resources), request, mostBytes, new HeartbeatWatch(silence), events)
                 .start()

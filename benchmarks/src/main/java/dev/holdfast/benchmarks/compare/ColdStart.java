@@ -5,7 +5,7 @@ import dev.holdfast.benchmarks.load.Sample;
 import dev.holdfast.benchmarks.load.Workload;
 import dev.holdfast.benchmarks.result.Contestant;
 import dev.holdfast.benchmarks.result.Goal;
-import dev.holdfast.benchmarks.result.Outcome;
+import dev.holdfast.benchmarks.result.ScenarioResult;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -23,7 +23,7 @@ record ColdStart(String name, String title, List<Peer> peers, Workload workload,
     private static final int MOST_ROUNDS = 5;
 
     @Override
-    public List<Outcome> run(Settings settings) throws IOException, InterruptedException {
+    public List<ScenarioResult> run(Settings settings) throws IOException, InterruptedException {
         List<List<Sample>> samples = new ArrayList<>();
         peers.forEach(peer -> samples.add(new ArrayList<>()));
         for (int round = 1; round <= Math.min(MOST_ROUNDS, settings.rounds()); round++) {
@@ -40,7 +40,7 @@ record ColdStart(String name, String title, List<Peer> peers, Workload workload,
         }
         String load = workload.name() + ", the first " + seconds.toSeconds() + " s, " + workload.connections()
                 + " connections";
-        return List.of(Outcome.of(name, load, contestants, goals));
+        return List.of(ScenarioResult.of(name, load, contestants, goals));
     }
 
     private Sample start(Peer peer, Settings settings) throws IOException, InterruptedException {

@@ -4,7 +4,7 @@ import dev.holdfast.benchmarks.load.Args;
 import dev.holdfast.benchmarks.report.Chart;
 import dev.holdfast.benchmarks.report.ResultsFile;
 import dev.holdfast.benchmarks.report.Table;
-import dev.holdfast.benchmarks.result.Outcome;
+import dev.holdfast.benchmarks.result.ScenarioResult;
 import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -42,21 +42,21 @@ final class CompareMain {
         List<Scenario> usual = usual(scenarios, scratch);
         List<Scenario> chosen = chosen(usual, scenarios.check(), Set.copyOf(options.names()));
         ResultsFile results = new ResultsFile(Path.of(System.getProperty("results")));
-        List<Outcome> outcomes = new ArrayList<>();
+        List<ScenarioResult> outcomes = new ArrayList<>();
         for (Scenario scenario : chosen) {
             System.err.println(scenario.name() + ": " + scenario.title());
-            List<Outcome> found = scenario.run(settings);
+            List<ScenarioResult> found = scenario.run(settings);
             found.forEach(outcome -> System.out.println(Table.of(outcome)));
             outcomes.addAll(found);
             write(results, outcomes);
         }
-        if (options.names().contains(CHECK) && !outcomes.stream().allMatch(Outcome::reached)) {
+        if (options.names().contains(CHECK) && !outcomes.stream().allMatch(ScenarioResult::reached)) {
             System.exit(1);
         }
     }
 
     /** After each scenario, so that an interrupted run leaves what it has found. */
-    private static void write(ResultsFile results, List<Outcome> outcomes) throws IOException {
+    private static void write(ResultsFile results, List<ScenarioResult> outcomes) throws IOException {
         results.write(outcomes);
         Files.writeString(results.beside(".svg"), Chart.of(outcomes));
         Files.writeString(results.beside(".md"), Table.markdown(outcomes));

@@ -5,7 +5,7 @@ import dev.holdfast.benchmarks.load.Sample;
 import dev.holdfast.benchmarks.load.Workload;
 import dev.holdfast.benchmarks.result.Contestant;
 import dev.holdfast.benchmarks.result.Goal;
-import dev.holdfast.benchmarks.result.Outcome;
+import dev.holdfast.benchmarks.result.ScenarioResult;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -23,7 +23,7 @@ record Contest(String name, String title, List<Peer> peers, List<Trial> trials) 
     record Trial(Workload workload, List<Goal> goals) {}
 
     @Override
-    public List<Outcome> run(Settings settings) throws IOException, InterruptedException {
+    public List<ScenarioResult> run(Settings settings) throws IOException, InterruptedException {
         List<ServerProcess> servers = new ArrayList<>();
         try {
             // the last first: a gateway answers only where the server behind it does, which stands behind it here too
@@ -31,7 +31,7 @@ record Contest(String name, String title, List<Peer> peers, List<Trial> trials) 
                 servers.add(
                         0, ServerProcess.start(peers.get(i), settings.scratch()).ready());
             }
-            List<Outcome> outcomes = new ArrayList<>();
+            List<ScenarioResult> outcomes = new ArrayList<>();
             for (Trial trial : trials) {
                 outcomes.add(run(trial, servers, settings));
             }
@@ -43,7 +43,7 @@ record Contest(String name, String title, List<Peer> peers, List<Trial> trials) 
         }
     }
 
-    private Outcome run(Trial trial, List<ServerProcess> servers, Settings settings)
+    private ScenarioResult run(Trial trial, List<ServerProcess> servers, Settings settings)
             throws IOException, InterruptedException {
         List<Load> loads = new ArrayList<>();
         try {
@@ -61,7 +61,7 @@ record Contest(String name, String title, List<Peer> peers, List<Trial> trials) 
                         samples.get(i)));
             }
             String load = trial.workload().name() + ", " + trial.workload().connections() + " connections";
-            return Outcome.of(name, load, contestants, trial.goals());
+            return ScenarioResult.of(name, load, contestants, trial.goals());
         } finally {
             for (Load load : loads) {
                 load.close();

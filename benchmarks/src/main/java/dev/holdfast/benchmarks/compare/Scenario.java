@@ -1,6 +1,6 @@
 package dev.holdfast.benchmarks.compare;
 
-import dev.holdfast.benchmarks.result.Outcome;
+import dev.holdfast.benchmarks.result.ScenarioResult;
 import java.io.IOException;
 import java.util.List;
 
@@ -11,5 +11,5 @@ interface Scenario {
     /** What it shows, in one line. */
     String title();
 
-    List<Outcome> run(Settings settings) throws IOException, InterruptedException;
+    List<ScenarioResult> run(Settings settings) throws IOException, InterruptedException;
 }

@@ -15,7 +15,7 @@ import dev.holdfast.benchmarks.load.ReturnLoad;
 import dev.holdfast.benchmarks.load.Workload;
 import dev.holdfast.benchmarks.result.Figure;
 import dev.holdfast.benchmarks.result.Goal;
-import dev.holdfast.benchmarks.result.Outcome;
+import dev.holdfast.benchmarks.result.ScenarioResult;
 import java.time.Duration;
 import java.util.List;
 import java.util.function.Function;
@@ -93,7 +93,7 @@ final class Scenarios {
                                 Workload.ECHO,
                                 List.of(
                                         atLeast(immediate ? 1.5 : 1.25, RATE, "official"),
-                                        atLeast(immediate ? 0.7 : 0.8, RATE, Outcome.LIMIT),
+                                        atLeast(immediate ? 0.7 : 0.8, RATE, ScenarioResult.LIMIT),
                                         atMost(1.0, P99, "official"),
                                         atMost(0.7, ALLOCATED, "official"))),
                         new Trial(

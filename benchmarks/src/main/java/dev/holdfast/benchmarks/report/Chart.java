@@ -2,7 +2,7 @@ package dev.holdfast.benchmarks.report;
 
 import dev.holdfast.benchmarks.result.Contestant;
 import dev.holdfast.benchmarks.result.Figure;
-import dev.holdfast.benchmarks.result.Outcome;
+import dev.holdfast.benchmarks.result.ScenarioResult;
 import dev.holdfast.benchmarks.result.Spread;
 import java.util.List;
 import java.util.Locale;
@@ -24,7 +24,7 @@ public final class Chart {
     private Chart() {}
 
     /** The chart as SVG. */
-    public static String of(List<Outcome> outcomes) {
+    public static String of(List<ScenarioResult> outcomes) {
         Chart chart = new Chart();
         outcomes.forEach(chart::group);
         return String.format(
@@ -36,7 +36,7 @@ public final class Chart {
                 chart.shapes);
     }
 
-    private void group(Outcome outcome) {
+    private void group(ScenarioResult outcome) {
         y += GROUP_GAP;
         add(
                 "<text x=\"8\" y=\"%d\" font-weight=\"bold\">%s: %s, calls/s</text>",

@@ -1,6 +1,6 @@
 package dev.holdfast.benchmarks.report;
 
-import dev.holdfast.benchmarks.result.Outcome;
+import dev.holdfast.benchmarks.result.ScenarioResult;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -21,7 +21,7 @@ public final class ResultsFile {
     }
 
     /** Writes all, over what was there. */
-    public void write(List<Outcome> outcomes) throws IOException {
+    public void write(List<ScenarioResult> outcomes) throws IOException {
         Files.createDirectories(file.toAbsolutePath().getParent());
         Files.write(file, JSON.writeValueAsBytes(new Content(Machine.here(), outcomes)));
     }
@@ -33,5 +33,5 @@ public final class ResultsFile {
     }
 
     /** What stands in the file. */
-    private record Content(Machine machine, List<Outcome> outcomes) {}
+    private record Content(Machine machine, List<ScenarioResult> outcomes) {}
 }

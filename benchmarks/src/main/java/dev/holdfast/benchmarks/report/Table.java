@@ -3,7 +3,7 @@ package dev.holdfast.benchmarks.report;
 import dev.holdfast.benchmarks.result.Contestant;
 import dev.holdfast.benchmarks.result.Figure;
 import dev.holdfast.benchmarks.result.Goal;
-import dev.holdfast.benchmarks.result.Outcome;
+import dev.holdfast.benchmarks.result.ScenarioResult;
 import dev.holdfast.benchmarks.result.Spread;
 import java.util.List;
 import java.util.Locale;
@@ -16,7 +16,7 @@ public final class Table {
     private Table() {}
 
     /** One outcome, for a terminal and for Markdown alike. */
-    public static String of(Outcome outcome) {
+    public static String of(ScenarioResult outcome) {
         StringBuilder text = new StringBuilder("### " + outcome.scenario() + ": " + outcome.load() + "\n\n| |");
         for (Figure figure : Figure.values()) {
             text.append(' ').append(figure.title()).append(" |");
@@ -33,7 +33,7 @@ public final class Table {
     }
 
     /** All of them. */
-    public static String markdown(List<Outcome> outcomes) {
+    public static String markdown(List<ScenarioResult> outcomes) {
         return String.join("\n", outcomes.stream().map(Table::of).toList());
     }
 
@@ -58,7 +58,7 @@ public final class Table {
         return String.format(Locale.ROOT, value >= 100 ? "%.0f" : value >= 10 ? "%.1f" : "%.2f", value);
     }
 
-    private static String line(Outcome.Verdict verdict) {
+    private static String line(ScenarioResult.Verdict verdict) {
         return String.format(
                 Locale.ROOT,
                 "- %s: %s %s %s = %.2f (%.2f-%.2f), goal %s %.2f%n",

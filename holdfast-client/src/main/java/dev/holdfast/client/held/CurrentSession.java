@@ -39,7 +39,7 @@ final class CurrentSession {
 
     /** So many sessions may be lost before one is there for the application's own {@code initialize}. */
     private static final int MOST_LOST = 3;
-    /** A session that lived so long was one. */
+    /** A session that is lost sooner than this after its opening is replaced with a delay. */
     private static final long PROOF_NANOS = TimeUnit.SECONDS.toNanos(10);
     /** Gaps that come faster than this are told together: each telling makes an application ask for all lists again. */
     private static final Duration LEAST_BETWEEN_GAPS = Duration.ofSeconds(10);
@@ -70,7 +70,7 @@ final class CurrentSession {
     private final CompletableFuture<Void> told = new CompletableFuture<>();
     private volatile boolean closed;
 
-    /** How soon a lost session is replaced: at once, unless it was lost soon after it was opened, and of no use. Guarded by this. */
+    /** Delays the replacement of a session that was lost within 10 s of its opening without having answered a call. Guarded by this. */
     private final RetryPolicy pace;
 
     private long openedAt = System.nanoTime() - PROOF_NANOS;
@@ -90,7 +90,6 @@ final class CurrentSession {
         record Lost(int number) implements Place {}
     }
 
-    /** No session was opened. */
     CurrentSession(
             RemoteServer server,
             Protocol protocol,
@@ -115,7 +114,6 @@ final class CurrentSession {
         return Objects.requireNonNull(place.get());
     }
 
-    /** Whether the application has ended its session. */
     boolean closed() {
         return closed;
     }
@@ -194,7 +192,7 @@ final class CurrentSession {
         return ((SessionOpener.NotOpened) result).outcome();
     }
 
-    /** The session is there now; what waits for it goes on. Nobody waits where the application has ended it meanwhile. */
+    /** Lets the messages that wait for the session go on; closes it if the application has ended it meanwhile. */
     private void arrived(CompletableFuture<Place> next, Place found) {
         opening.set(null);
         opened(found.number());
@@ -211,7 +209,7 @@ final class CurrentSession {
         }
     }
 
-    /** Opens another session at the server, once for all who miss this one; false if there will be none. */
+    /** Replaces a lost session, once however many callers miss it. False if there will be no other. */
     boolean replace(Place missed) {
         if (closed || setup.handshake().isEmpty()) {
             return false;
@@ -260,7 +258,7 @@ final class CurrentSession {
         });
     }
 
-    /** Tries to open a session, and another where that is lost before it is there, until the deadline. */
+    /** Opens a session and restores it; tries another one if that is lost meanwhile, until the deadline. */
     private void attempt(int number, CompletableFuture<Place> deadline) {
         if (closed) {
             deadline.complete(new Place.Lost(number));
@@ -332,7 +330,7 @@ final class CurrentSession {
         }
     }
 
-    /** Sets everything again, as far as the session can be reached for that. */
+    /** Sends {@code initialized} and the settings of the application, until the session cannot be reached. */
     private CompletionStage<Outcome> restore(ServerSession session, Object context, int number) {
         CompletionStage<Outcome> done = CompletableFuture.completedFuture(new Outcome.Done());
         if (setup.isInitialized()) {
@@ -358,7 +356,7 @@ final class CurrentSession {
                 });
     }
 
-    /** What the server refuses is missing from now on; what does not reach it ends the attempt. */
+    /** A setting that the server refuses is missing from now on; one that does not reach it ends the attempt. */
     private Outcome restored(String what, Outcome outcome) {
         boolean reached = outcome instanceof Outcome.Done
                 || outcome instanceof Outcome.Unreadable
@@ -370,7 +368,7 @@ final class CurrentSession {
         return reached ? new Outcome.Done() : outcome;
     }
 
-    /** The answer to a request of this client's own is none of the application's business. */
+    /** Keeps the answer to a request of this class from the application. */
     private MessageSink swallowing(Envelope request, CompletableFuture<Envelope> answer, int number) {
         MessageSink others = toApplication(number);
         return message -> {
@@ -438,7 +436,6 @@ final class CurrentSession {
         }
     }
 
-    /** The server was reached. */
     private void back() {
         Long begun = awaySince.getAndSet(null);
         if (begun != null) {

@@ -71,7 +71,6 @@ final class ServerRequests {
         return Optional.of(answer.withId(origin.id()));
     }
 
-    /** The answer has arrived. */
     void answered(Envelope answer) {
         answer.id().ifPresent(this::forget);
     }

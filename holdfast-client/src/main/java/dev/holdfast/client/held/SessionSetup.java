@@ -67,7 +67,6 @@ final class SessionSetup {
         return lists;
     }
 
-    /** The application has told that it is ready. */
     void initialized() {
         initialized = true;
     }
@@ -82,7 +81,6 @@ final class SessionSetup {
         return harmless ? Repeat.HARMLESS : Repeat.NEVER;
     }
 
-    /** A request was answered with a result. */
     void answered(Envelope request, Envelope response) {
         if (request.method().equals(RepeatRules.TOOLS_LIST)) {
             rules.learn("", response.bytes());
@@ -109,7 +107,6 @@ final class SessionSetup {
         return requests;
     }
 
-    /** The resources that are subscribed to. */
     synchronized List<String> subscribed() {
         return List.copyOf(subscriptions.keySet());
     }

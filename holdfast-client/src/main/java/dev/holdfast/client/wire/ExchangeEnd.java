@@ -8,6 +8,7 @@ import java.time.format.DateTimeFormatter;
 import java.time.format.DateTimeParseException;
 import java.util.Locale;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeUnit;
 
 /** How an HTTP exchange ended. */
 public sealed interface ExchangeEnd {
@@ -28,8 +29,6 @@ public sealed interface ExchangeEnd {
         /** So much is shown of what a head says. */
         private static final int SHOWN = 80;
 
-        private static final int MOST_DIGITS = 9;
-
         /** Whether the status is 2xx. */
         public boolean good() {
             return status / 100 == 2;
@@ -43,10 +42,8 @@ public sealed interface ExchangeEnd {
         /** How many milliseconds {@code Retry-After} says to wait, in seconds or as a date; 0 if it does not. */
         public long retryAfterMillis(Instant now) {
             String value = headers.firstValue("retry-after").orElse("").strip();
-            if (!value.isEmpty()
-                    && value.length() <= MOST_DIGITS
-                    && value.chars().allMatch(Character::isDigit)) {
-                return Duration.ofSeconds(Long.parseLong(value)).toMillis();
+            if (value.matches("[0-9]{1,9}")) {
+                return TimeUnit.SECONDS.toMillis(Long.parseLong(value));
             }
             try {
                 Instant date = ZonedDateTime.parse(value, DateTimeFormatter.RFC_1123_DATE_TIME)

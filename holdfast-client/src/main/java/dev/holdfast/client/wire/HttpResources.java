@@ -5,7 +5,6 @@ import java.io.IOException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.function.Consumer;
-import java.util.function.DoubleSupplier;
 
 /**
  * What exchanges are made with.
@@ -14,7 +13,6 @@ import java.util.function.DoubleSupplier;
  * @param delivery runs those who take the messages
  * @param due runs what the clock has found due
  * @param clock runs what is due later; its tasks do not block
- * @param random numbers from 0 to 1, by which retries are spread
  * @param redirects which are followed; the HTTP client itself follows none
  * @param room what large messages may take together
  */
@@ -23,21 +21,9 @@ public record HttpResources(
         Executor delivery,
         Executor due,
         ScheduledExecutorService clock,
-        DoubleSupplier random,
         Redirects redirects,
         ByteBudget room) {
     private static final int COPIES = 3;
-
-    /** Resources whose messages have all the room they want. */
-    public HttpResources(
-            HttpSender http,
-            Executor delivery,
-            Executor due,
-            ScheduledExecutorService clock,
-            DoubleSupplier random,
-            Redirects redirects) {
-        this(http, delivery, due, clock, random, redirects, ByteBudget.withoutLimit());
-    }
 
     /** Where one message at a time takes room. While it grows or is copied it is there three times. */
     ByteBudget.Reader reader(Consumer<IOException> late) {
@@ -46,16 +32,16 @@ public record HttpResources(
 
     /** The same, whose messages are taken by others. */
     public HttpResources withDelivery(Executor other) {
-        return new HttpResources(http, other, due, clock, random, redirects, room);
+        return new HttpResources(http, other, due, clock, redirects, room);
     }
 
     /** The same, with other redirects that are followed. */
     public HttpResources withRedirects(Redirects other) {
-        return new HttpResources(http, delivery, due, clock, random, other, room);
+        return new HttpResources(http, delivery, due, clock, other, room);
     }
 
     /** The same, whose large messages share a room. */
     public HttpResources withRoom(ByteBudget other) {
-        return new HttpResources(http, delivery, due, clock, random, redirects, other);
+        return new HttpResources(http, delivery, due, clock, redirects, other);
     }
 }

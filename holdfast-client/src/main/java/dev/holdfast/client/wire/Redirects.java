@@ -11,36 +11,30 @@ import java.util.Optional;
  */
 public enum Redirects {
     /** A redirect is an answer like any. */
-    NONE {
-        @Override
-        Optional<HttpRequest> followed(HttpRequest request, int status, HttpHeaders headers) {
-            return Optional.empty();
-        }
-    },
+    NONE,
     /** Those within the server's origin that keep the method. */
-    WITHIN_ORIGIN {
-        @Override
-        Optional<HttpRequest> followed(HttpRequest request, int status, HttpHeaders headers) {
-            boolean kept = switch (status) {
-                case 307, 308 -> true;
-                case 301, 302, 303 -> request.method().equals("GET");
-                default -> false;
-            };
-            return kept ? headers.firstValue("location").flatMap(location -> at(request, location)) : Optional.empty();
-        }
-    };
+    WITHIN_ORIGIN;
 
     /** The request that follows a redirect; empty where it is not followed. */
-    abstract Optional<HttpRequest> followed(HttpRequest request, int status, HttpHeaders headers);
+    Optional<HttpRequest> followed(HttpRequest request, int status, HttpHeaders headers) {
+        boolean kept = switch (status) {
+            case 307, 308 -> true;
+            case 301, 302, 303 -> request.method().equals("GET");
+            default -> false;
+        };
+        return kept && this == WITHIN_ORIGIN
+                ? headers.firstValue("location").flatMap(location -> at(request, location))
+                : Optional.empty();
+    }
 
     private static Optional<HttpRequest> at(HttpRequest request, String location) {
         try {
             URI uri = Origin.resolve(request.uri(), location);
-            return Origin.of(uri).equals(Origin.of(request.uri()))
-                    ? Optional.of(HttpRequest.newBuilder(request, (name, value) -> true)
-                            .uri(uri)
-                            .build())
-                    : Optional.empty();
+            return Optional.of(uri)
+                    .filter(there -> Origin.of(there).equals(Origin.of(request.uri())))
+                    .map(there -> HttpRequest.newBuilder(request, (name, value) -> true)
+                            .uri(there)
+                            .build());
         } catch (IllegalArgumentException e) {
             return Optional.empty();
         }

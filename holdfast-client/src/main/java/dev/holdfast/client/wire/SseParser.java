@@ -48,7 +48,6 @@ final class SseParser {
             return count >= from + text.length && Arrays.equals(buf, from, from + text.length, text, 0, text.length);
         }
 
-        /** Where the name of a field ends. */
         private int colon(int from) {
             int at = from;
             while (at < count && buf[at] != ':') {
@@ -119,7 +118,6 @@ final class SseParser {
         return data.size() + line.size() + name.length();
     }
 
-    /** Reads on. */
     void read(ByteBuffer bytes) throws OversizedEventException {
         // no field of an event begins so
         bare |= !begun && line.size() == 0 && bytes.hasRemaining() && bytes.get(bytes.position()) == '{';

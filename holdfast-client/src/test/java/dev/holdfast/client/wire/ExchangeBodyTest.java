@@ -4,6 +4,7 @@ import static dev.holdfast.client.Eventually.now;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.ByteBudget;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpHeaders;
@@ -58,8 +59,8 @@ class ExchangeBodyTest {
                 return sent;
             }
         };
-        HttpResources resources =
-                new HttpResources(sender, Runnable::run, Runnable::run, clock, () -> 0.5, Redirects.NONE);
+        HttpResources resources = new HttpResources(
+                sender, Runnable::run, Runnable::run, clock, Redirects.NONE, ByteBudget.withoutLimit());
         HttpRequest request =
                 HttpRequest.newBuilder(URI.create("http://127.0.0.1/")).build();
         HttpExchange exchange =

@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.sun.net.httpserver.HttpServer;
+import dev.holdfast.ByteBudget;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -52,8 +53,8 @@ class HttpExchangeTest {
         URI uri = URI.create("http://127.0.0.1:" + server.getAddress().getPort() + "/");
         HttpRequest request =
                 HttpRequest.newBuilder(uri).POST(BodyPublishers.ofString("{}")).build();
-        HttpResources resources =
-                new HttpResources(HttpSender.by(http), Runnable::run, Runnable::run, clock, () -> 0.5, Redirects.NONE);
+        HttpResources resources = new HttpResources(
+                HttpSender.by(http), Runnable::run, Runnable::run, clock, Redirects.NONE, ByteBudget.withoutLimit());
         return new HttpExchange(resources, request, 1_000, new HeartbeatWatch(Duration.ZERO), EVENTS);
     }
 

@@ -12,7 +12,7 @@ import java.util.Optional;
  * @param contestants the first of them is what goals are about
  * @param verdicts how the goals stand
  */
-public record Outcome(String scenario, String load, List<Contestant> contestants, List<Verdict> verdicts) {
+public record ScenarioResult(String scenario, String load, List<Contestant> contestants, List<Verdict> verdicts) {
 
     /** The name of what no server with the SDK can beat: the floor, and the SDK's own share of a call. */
     public static final String LIMIT = "limit";
@@ -25,7 +25,7 @@ public record Outcome(String scenario, String load, List<Contestant> contestants
     public record Verdict(Goal goal, Spread measured, boolean reached) {}
 
     /** Adds the limit where floor and SDK are among the contestants, and judges. */
-    public static Outcome of(String scenario, String load, List<Contestant> measured, List<Goal> goals) {
+    public static ScenarioResult of(String scenario, String load, List<Contestant> measured, List<Goal> goals) {
         List<Contestant> all = new ArrayList<>(measured);
         Optional<Contestant> floor = named(measured, "floor");
         Optional<Contestant> sdk = named(measured, "sdk");
@@ -40,7 +40,7 @@ public record Outcome(String scenario, String load, List<Contestant> contestants
                     return new Verdict(goal, found, goal.reachedBy(found.median()));
                 })
                 .toList();
-        return new Outcome(scenario, load, List.copyOf(all), verdicts);
+        return new ScenarioResult(scenario, load, List.copyOf(all), verdicts);
     }
 
     private static Optional<Contestant> named(List<Contestant> all, String name) {
