@@ -1,6 +1,5 @@
 package dev.holdfast.servlet;
 
-import dev.holdfast.servlet.http.Answer;
 import jakarta.servlet.http.HttpServletRequest;
 import java.security.Principal;
 import java.util.Objects;

@@ -3,8 +3,8 @@ package dev.holdfast.servlet;
 import dev.holdfast.Lifetime;
 import dev.holdfast.Quota;
 import dev.holdfast.json.EnvelopeReader;
-import dev.holdfast.servlet.guard.AllowedForm;
-import dev.holdfast.servlet.sse.SseTimes;
+import dev.holdfast.servlet.guard.OriginPolicy;
+import dev.holdfast.servlet.sse.SseConnections;
 import dev.holdfast.spi.InboundMessage;
 import jakarta.servlet.http.HttpServletRequest;
 import java.time.Duration;
@@ -36,8 +36,8 @@ public final class EdgeOptions {
         return knobs.copy();
     }
 
-    SseTimes times() {
-        return new SseTimes(heartbeatInterval(), retryInterval(), maxConnectionAge(), stallDeadline());
+    SseConnections.Times times() {
+        return new SseConnections.Times(heartbeatInterval(), retryInterval(), maxConnectionAge(), stallDeadline());
     }
 
     /** See {@link Builder#heartbeatInterval}. */
@@ -234,7 +234,7 @@ public final class EdgeOptions {
          * @throws IllegalArgumentException if an entry has another form; names the entry
          */
         public Builder allowedHosts(List<String> value) {
-            allowedHosts = AllowedForm.HOST.require("allowedHosts", value);
+            allowedHosts = OriginPolicy.hosts("allowedHosts", value);
             return this;
         }
 
@@ -246,7 +246,7 @@ public final class EdgeOptions {
          * @throws IllegalArgumentException if an entry has another form; names the entry
          */
         public Builder allowedOrigins(List<String> value) {
-            allowedOrigins = AllowedForm.ORIGIN.require("allowedOrigins", value);
+            allowedOrigins = OriginPolicy.origins("allowedOrigins", value);
             return this;
         }
 

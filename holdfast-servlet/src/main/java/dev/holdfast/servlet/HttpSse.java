@@ -1,16 +1,43 @@
 package dev.holdfast.servlet;
 
+import dev.holdfast.Call;
+import dev.holdfast.EventId;
 import dev.holdfast.Lifetime;
+import dev.holdfast.Opening;
 import dev.holdfast.Refusal;
+import dev.holdfast.Resume;
+import dev.holdfast.Session;
+import dev.holdfast.StreamReader;
+import dev.holdfast.Unavailable;
+import dev.holdfast.engine.SessionEngine;
+import dev.holdfast.json.Envelope;
 import dev.holdfast.json.JsonRpc;
 import dev.holdfast.servlet.guard.Rejection;
 import dev.holdfast.servlet.guard.RequestGuard;
 import dev.holdfast.servlet.guard.RequestHeaders;
 import dev.holdfast.servlet.http.Exchange;
-import dev.holdfast.servlet.http.Step;
+import dev.holdfast.servlet.http.NextStep;
+import dev.holdfast.servlet.io.BlockingPool;
+import dev.holdfast.servlet.io.EdgeClock;
+import dev.holdfast.servlet.io.Faults;
+import dev.holdfast.servlet.sse.Framing;
+import dev.holdfast.servlet.sse.PeerProof;
+import dev.holdfast.servlet.sse.SseConnection;
+import dev.holdfast.servlet.sse.SseConnections;
+import dev.holdfast.servlet.sse.SseFraming;
+import dev.holdfast.servlet.sse.SseSource;
+import dev.holdfast.spi.InboundMessage;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
+import java.io.IOException;
+import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -24,30 +51,47 @@ import org.slf4j.LoggerFactory;
  * @see <a href="https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse">MCP transports, HTTP
  *     with SSE</a>
  */
-final class HttpSse implements Face {
-    private final FaceContext context;
-    private static final Logger logger = LoggerFactory.getLogger(HttpSse.class);
+final class HttpSse extends Protocol {
+    private static final Logger log = LoggerFactory.getLogger(HttpSse.class);
+    private static final long PATIENCE_MILLIS = 50;
+    private static final int MAX_WAITING = 256;
 
     private final HttpSseOptions sse;
-    private final HttpSseStreams streams;
-    private final HttpSsePosts posting;
-    private final PostHandler posts;
+    private final EdgeClock clock;
+    private final Lifetime lifetime;
+    /** Whether sessions end with their connections: else nothing is known of peers, and nothing needed. */
+    private final boolean ephemeral;
+    /** What proves that the peer of a session is there, by session id. */
+    private final Map<String, PeerProof> proofs = new ConcurrentHashMap<>();
 
-    HttpSse(FaceContext context, HttpSseOptions sse, HttpSsePeers peers) {
-        this.context = context;
+    private final BlockingPool early = new BlockingPool("holdfast-accept", MAX_WAITING);
+
+    HttpSse(
+            SessionEngine engine,
+            EdgeOptions options,
+            HttpSseOptions sse,
+            SseConnections connections,
+            EdgeClock clock) {
+        super(
+                engine,
+                options,
+                connections,
+                Rejection.malformed("the sessionId parameter is missing"),
+                absent(engine, sse));
         this.sse = sse;
-        this.posting = new HttpSsePosts(context, peers, absent(context, sse));
-        this.streams = new HttpSseStreams(context, sse, lifetime(context, sse), posting.sessions(), peers);
-        this.posts =
-                new PostHandler(posting, posting.sessions(), context.options().context());
+        this.clock = clock;
+        this.ephemeral = sse.reconnectGrace().isZero();
+        Lifetime graced = options.lifetime().withGrace(sse.reconnectGrace());
+        // the grace period after a connection that broke holds for one that ended in order too
+        this.lifetime = ephemeral ? graced : graced.withIdle(sse.reconnectGrace());
     }
 
     /** A session that ends with its stream is on the node of the stream alone, where others may get its messages. */
-    private static Rejection absent(FaceContext context, HttpSseOptions sse) {
-        if (!sse.reconnectGrace().isZero() || !context.engine().sharesSessions()) {
+    private static Rejection absent(SessionEngine engine, HttpSseOptions sse) {
+        if (!sse.reconnectGrace().isZero() || !engine.sharesSessions()) {
             return Rejection.of(Refusal.UNKNOWN_SESSION);
         }
-        logger.info("over HTTP+SSE only the node of a session's stream serves it: set a reconnect grace period for"
+        log.info("over HTTP+SSE only the node of a session's stream serves it: set a reconnect grace period for"
                 + " HTTP+SSE (--sse-reconnect-grace, holdfast.sse.reconnect-grace-period) to serve it on each node");
         return Rejection.of(
                 Refusal.UNKNOWN_SESSION,
@@ -56,20 +100,14 @@ final class HttpSse implements Face {
                 "session not found: over HTTP+SSE only the node of its stream has it; open a new stream");
     }
 
-    /** The grace period after a connection that broke holds for one that ended in order too. */
-    private static Lifetime lifetime(FaceContext context, HttpSseOptions sse) {
-        Lifetime lifetime = context.options().lifetime().withGrace(sse.reconnectGrace());
-        return sse.reconnectGrace().isZero() ? lifetime : lifetime.withIdle(sse.reconnectGrace());
-    }
-
-    @Override
-    public boolean serves(HttpServletRequest request) {
+    /** Whether a request is for one of the two paths of this protocol. */
+    boolean serves(HttpServletRequest request) {
         String path = Exchange.path(request);
         return path.endsWith(sse.path()) || path.endsWith(sse.messagePath());
     }
 
     @Override
-    public String methods(HttpServletRequest request) {
+    String methods(HttpServletRequest request) {
         return listens(request) ? "GET" : "POST";
     }
 
@@ -79,34 +117,205 @@ final class HttpSse implements Face {
 
     /** The URL of a POST holds the session id: it must not go to other sites. */
     @Override
-    public void prepare(HttpServletResponse response) {
+    void prepare(HttpServletResponse response) {
         response.setHeader("Referrer-Policy", "no-referrer");
     }
 
     @Override
-    public Step serve(Exchange exchange) {
-        boolean listens = listens(exchange.request());
-        Optional<Rejection> rejection = listens ? checkGet(exchange) : checkPost(exchange);
-        if (rejection.isPresent()) {
-            return exchange.turnAway(rejection.get());
-        }
-        return listens ? streams.get(exchange) : posts.receive(exchange);
-    }
-
-    private Optional<Rejection> checkGet(Exchange exchange) {
-        RequestHeaders headers = exchange.headers();
-        return RequestGuard.checkMethod("GET", headers)
-                .or(() -> context.guard().checkGet(headers))
-                .or(() -> RequestGuard.checkRevision(headers));
-    }
-
-    private Optional<Rejection> checkPost(Exchange exchange) {
-        return RequestGuard.checkMethod("POST", exchange.headers())
-                .or(() -> context.guard().checkBody(exchange.headers()));
+    Optional<String> sessionId(Exchange exchange) {
+        return exchange.parameter("sessionId");
     }
 
     @Override
-    public void stop() {
-        posting.stop();
+    boolean owns(Session session) {
+        return session.listensOnly() && (!ephemeral || proofs.containsKey(session.id()));
+    }
+
+    @Override
+    NextStep serve(Exchange exchange) {
+        RequestHeaders headers = exchange.headers();
+        boolean listens = listens(exchange.request());
+        Optional<Rejection> rejection = RequestGuard.checkMethod(listens ? "GET" : "POST", headers)
+                .or(() -> listens
+                        ? guard.checkGet(headers).or(() -> RequestGuard.checkRevision(headers))
+                        : guard.checkBody(headers));
+        if (rejection.isPresent()) {
+            return exchange.turnAway(rejection.get());
+        }
+        return listens ? get(exchange) : post(exchange);
+    }
+
+    /** A GET opens a session, or comes back to one with an event id that names it. */
+    private NextStep get(Exchange exchange) {
+        String lastEventId =
+                exchange.headers().header("Last-Event-ID").orElse("").trim();
+        int end = lastEventId.indexOf('.');
+        Optional<EventId> after =
+                ephemeral || end < 0 ? Optional.empty() : EventId.parse(lastEventId.substring(end + 1));
+        return after.isEmpty() ? begin(exchange) : comeBack(exchange, lastEventId.substring(0, end), after.get());
+    }
+
+    /** Resumes the session; begins another if it is not there any more. */
+    private NextStep comeBack(Exchange exchange, String id, EventId after) {
+        return exchange.when(engine.find(id, exchange.principal()), finding -> {
+            Optional<Session> session = session(finding);
+            return session.isEmpty()
+                    ? begin(exchange)
+                    : exchange.whenAttached(
+                            session.get().resume(after),
+                            resume -> attach(exchange, session.get(), resume) ? NextStep.DONE : begin(exchange));
+        });
+    }
+
+    private NextStep begin(Exchange exchange) {
+        return exchange.when(engine.open(exchange.principal(), lifetime), opening -> {
+            if (opening instanceof Opening.Awaiting awaiting) {
+                Session session = awaiting.session();
+                return exchange.whenAttached(
+                        session.listen(),
+                        resume -> attach(exchange, session, resume)
+                                ? NextStep.DONE
+                                : exchange.reply(unknown(session.id())));
+            }
+            if (opening instanceof Unavailable unavailable) {
+                return exchange.reply(Rejection.of(unavailable.reason()));
+            }
+            throw new IllegalStateException("a session that only listens was opened otherwise");
+        });
+    }
+
+    private boolean attach(Exchange exchange, Session session, Resume resume) {
+        if (resume instanceof Resume.Resumed resumed) {
+            listen(exchange, session.id(), resumed.reader());
+            return true;
+        }
+        if (resume instanceof Resume.Gap gap) {
+            listen(exchange, session.id(), gap.reader());
+            return true;
+        }
+        return false;
+    }
+
+    private void listen(Exchange exchange, String id, StreamReader reader) {
+        stream(exchange, reader, cursor -> source(exchange, id, cursor))
+                .ifPresentOrElse(SseConnection::startNow, () -> proofs.remove(id));
+    }
+
+    private SseSource source(Exchange exchange, String id, StreamReader reader) {
+        if (!ephemeral) {
+            return SseSource.get(reader, framing(exchange, id, id));
+        }
+        PeerProof proof = new PeerProof(clock, () -> proofs.remove(id));
+        proofs.put(id, proof);
+        return SseSource.only(reader, framing(exchange, id, ""), proof);
+    }
+
+    private Framing framing(Exchange exchange, String id, String named) {
+        String agent = exchange.headers().header("User-Agent").orElse("");
+        String prefix = sse.base().isEmpty() ? prefix(exchange) : sse.base();
+        return SseFraming.httpSse(prefix + sse.messagePath() + "?sessionId=" + id, named, agent);
+    }
+
+    /** What a client has put before the path of its GET, as far as can be seen from here. */
+    private String prefix(Exchange exchange) {
+        String forwarded = exchange.headers().header("X-Forwarded-Prefix").orElse("");
+        String path = Exchange.path(exchange.request());
+        String before = path.endsWith(sse.path())
+                ? path.substring(0, path.length() - sse.path().length())
+                : exchange.request().getContextPath();
+        return Stream.of(forwarded, before).filter(HttpSseOptions::prefix).collect(Collectors.joining());
+    }
+
+    @Override
+    boolean opens() {
+        return false;
+    }
+
+    @Override
+    NextStep open(Exchange exchange, Envelope initialize) {
+        throw new IllegalStateException("the GET has opened the session: initialize is a call in it");
+    }
+
+    /** Goes on if the peer of the session is there, as far as that can be known. */
+    @Override
+    NextStep reach(Exchange exchange, Session session, Function<Session, NextStep> then) {
+        PeerProof proof = proofs.get(session.id());
+        return proof == null
+                ? then.apply(session)
+                : exchange.when(
+                        proof.ask(), there -> there ? then.apply(session) : exchange.reply(unknown(session.id())));
+    }
+
+    /** Hands a call to the backend on this thread, and answers its POST with 202. */
+    @Override
+    NextStep run(Exchange exchange, Session session, Call call, List<InboundMessage> requests) {
+        Acceptance acceptance = new Acceptance(exchange);
+        try {
+            clock.later(() -> early.offer(acceptance::giveEarly), PATIENCE_MILLIS);
+            try {
+                exchange.dispatch(call);
+            } finally {
+                acceptance.give();
+            }
+        } catch (Throwable e) {
+            log.error("a call could not be handed over", e);
+        } finally {
+            exchange.end();
+        }
+        return NextStep.DONE;
+    }
+
+    /**
+     * The 202 of one POST: given when its call is handed over, or, where a handler holds the thread meanwhile, after a moment by
+     * another thread. Then it asks the client not to use the connection again, if that is its own: what the client sent there would wait
+     * until the handler returns, and may be the very answer that the handler waits for.
+     */
+    private static final class Acceptance {
+        private final Exchange exchange;
+        private final ReentrantLock touching = new ReentrantLock();
+        private boolean given;
+
+        private Acceptance(Exchange exchange) {
+            this.exchange = exchange;
+        }
+
+        /** Gives the answer if it was not given; when this returns, no other thread touches the response. */
+        private void give() {
+            touching.lock();
+            try {
+                accept();
+            } finally {
+                touching.unlock();
+            }
+        }
+
+        /** Gives the answer while the call's handler still holds the request's thread. */
+        private void giveEarly() {
+            touching.lock();
+            try {
+                if (!given) {
+                    exchange.lastOfConnection();
+                    accept();
+                    exchange.response().flushBuffer();
+                }
+            } catch (IOException | RuntimeException e) {
+                Faults.report(log, "an answer could not be written", e);
+            } finally {
+                touching.unlock();
+            }
+        }
+
+        private void accept() {
+            if (!given) {
+                given = true;
+                exchange.response().setStatus(HttpServletResponse.SC_ACCEPTED);
+                exchange.response().setContentLength(0);
+            }
+        }
+    }
+
+    @Override
+    void stop() {
+        early.stop();
     }
 }

@@ -3,12 +3,11 @@ package dev.holdfast.servlet;
 import dev.holdfast.Quota;
 import dev.holdfast.Refusal;
 import dev.holdfast.engine.SessionEngine;
-import dev.holdfast.servlet.body.BodyClock;
-import dev.holdfast.servlet.body.BodyReader;
-import dev.holdfast.servlet.guard.Cors;
 import dev.holdfast.servlet.guard.Rejection;
+import dev.holdfast.servlet.http.BodyReader;
 import dev.holdfast.servlet.http.Exchange;
 import dev.holdfast.servlet.io.EdgeClock;
+import dev.holdfast.servlet.sse.SseConnections;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.util.Objects;
@@ -24,27 +23,30 @@ import java.util.Optional;
  */
 public final class McpEndpoint {
     private final SessionEngine engine;
-    private final Door door;
+    private final AccessCheck access;
     private final EdgeClock clock;
-    private final BodyClock bodyClock;
     private final BodyReader bodies;
-    private final Faces faces;
-    private final Optional<Quota> connections;
+    private final SseConnections connections;
+    private final StreamableHttp streamableHttp;
+    private final Optional<HttpSse> httpSse;
+    private final Optional<Quota> perPrincipal;
 
     /** An endpoint for an engine that the caller starts and closes. */
     public McpEndpoint(SessionEngine engine, EdgeOptions options) {
         this.engine = Objects.requireNonNull(engine, "engine");
         Objects.requireNonNull(options, "options");
-        this.door = new Door(options);
+        this.access = new AccessCheck(options);
         this.clock = new EdgeClock(engine.clock(), engine.scheduler());
-        this.bodyClock = new BodyClock(clock, options.requestDeadline());
         this.bodies = new BodyReader(
                 options.maxRequestSize(),
+                options.requestDeadline(),
                 engine.quota(options.maxRequestBytes(), Refusal.BODY_ROOM),
                 engine::requestMemory,
-                bodyClock);
-        this.faces = new Faces(engine, options, clock);
-        this.connections = options.connections();
+                clock);
+        this.connections = new SseConnections(clock, options.times(), engine::stalled);
+        this.streamableHttp = new StreamableHttp(engine, options, connections);
+        this.httpSse = options.httpSse().map(sse -> new HttpSse(engine, options, sse, connections, clock));
+        this.perPrincipal = options.connections();
     }
 
     /** Starts the heartbeats. Call it once, before the first request. */
@@ -55,46 +57,47 @@ public final class McpEndpoint {
     /** Stops the heartbeats; open connections are ended by the engine's drain before. */
     public void stop() {
         clock.stop();
-        bodyClock.stop();
-        faces.stop();
+        bodies.stop();
+        streamableHttp.stop();
+        httpSse.ifPresent(Protocol::stop);
+        connections.stop();
     }
 
     /** How many streams are open. */
     public int openConnections() {
-        return faces.openConnections();
+        return connections.size();
     }
 
     /** Handles one request; on a servlet that supports asynchronous processing. */
     public void handle(HttpServletRequest request, HttpServletResponse response) {
         Exchange exchange = exchange(request, response);
-        Face face = faces.of(request);
-        face.prepare(response);
+        Protocol protocol = servesHttpSse(request) ? httpSse.orElseThrow() : streamableHttp;
+        protocol.prepare(response);
         try {
-            if (!admits(exchange)) {
+            if (!access.admits(exchange)) {
                 return;
             }
-            if (exchange.preflight()) {
-                Cors.letAsk(response, exchange.headers(), face.methods(request));
-                exchange.answer().status(HttpServletResponse.SC_NO_CONTENT);
+            if (AccessCheck.isPreflight(exchange)) {
+                AccessCheck.permit(exchange, protocol.methods(request));
             } else {
-                serve(face, exchange);
+                serve(protocol, exchange);
             }
         } catch (Throwable e) {
-            exchange.answer().fail(Optional.empty(), e);
+            exchange.fail(e);
         }
     }
 
     /** Serves a request whose connection counts as its principal's until the request is answered, if connections are counted. */
-    private void serve(Face face, Exchange exchange) {
+    private void serve(Protocol protocol, Exchange exchange) {
         String principal = exchange.principal();
-        Optional<Quota> counted = principal.isEmpty() ? Optional.empty() : connections;
+        Optional<Quota> counted = principal.isEmpty() ? Optional.empty() : perPrincipal;
         Optional<Refusal> full = counted.flatMap(quota -> quota.take(principal, 1));
         if (full.isPresent()) {
             exchange.turnAway(Rejection.of(full.get()));
             return;
         }
         try {
-            exchange.follow(face.serve(exchange));
+            exchange.follow(protocol.serve(exchange));
         } finally {
             counted.ifPresent(quota -> exchange.whenOver(() -> quota.add(principal, -1)));
         }
@@ -108,27 +111,19 @@ public final class McpEndpoint {
     public boolean admits(HttpServletRequest request, HttpServletResponse response) {
         Exchange exchange = exchange(request, response);
         try {
-            return admits(exchange);
+            return access.admits(exchange);
         } catch (RuntimeException e) {
-            exchange.answer().fail(Optional.empty(), e);
+            exchange.fail(e);
             return false;
         }
     }
 
-    private boolean admits(Exchange exchange) {
-        Optional<Rejection> stranger = door.check(exchange);
-        if (stranger.isPresent()) {
-            exchange.turnAway(stranger.get());
-        }
-        return stranger.isEmpty();
-    }
-
     private Exchange exchange(HttpServletRequest request, HttpServletResponse response) {
-        return new Exchange(request, response, engine, bodies);
+        return new Exchange(request, response, bodies, engine::refused);
     }
 
     /** Whether a request is for one of the two paths of HTTP+SSE. */
     public boolean servesHttpSse(HttpServletRequest request) {
-        return faces.httpSse().filter(face -> face.serves(request)).isPresent();
+        return httpSse.isPresent() && httpSse.get().serves(request);
     }
 }

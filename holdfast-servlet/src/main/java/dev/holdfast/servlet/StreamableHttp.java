@@ -1,148 +1,180 @@
 package dev.holdfast.servlet;
 
 import dev.holdfast.Call;
+import dev.holdfast.EventId;
 import dev.holdfast.Opening;
 import dev.holdfast.Refusal;
+import dev.holdfast.Resume;
 import dev.holdfast.Session;
+import dev.holdfast.StreamReader;
 import dev.holdfast.Unavailable;
+import dev.holdfast.engine.SessionEngine;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.JsonRpc;
+import dev.holdfast.servlet.guard.Accept;
 import dev.holdfast.servlet.guard.Rejection;
 import dev.holdfast.servlet.guard.RequestGuard;
 import dev.holdfast.servlet.http.Exchange;
-import dev.holdfast.servlet.http.Step;
+import dev.holdfast.servlet.http.NextStep;
+import dev.holdfast.servlet.io.BlockingPool;
+import dev.holdfast.servlet.sse.Framing;
+import dev.holdfast.servlet.sse.JsonAnswer;
+import dev.holdfast.servlet.sse.SseConnection;
+import dev.holdfast.servlet.sse.SseConnections;
+import dev.holdfast.servlet.sse.SseFraming;
+import dev.holdfast.servlet.sse.SseSource;
 import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.RequestId;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
- * Streamable HTTP: POST, GET and DELETE on one path. A POST that carries requests is answered by a stream of its own.
+ * Streamable HTTP: POST, GET and DELETE on one path. A POST that carries requests is answered by a stream of its own; a client listens by
+ * GET.
  *
  * @see <a href="https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http">MCP transports,
  *     Streamable HTTP</a>
  */
-final class StreamableHttp implements Face, PostFace {
-    private final FaceContext context;
-    private final Sessions sessions;
-    private final StreamableHttpStreams streams;
-    private final PostHandler posts;
+final class StreamableHttp extends Protocol {
+    private static final Logger log = LoggerFactory.getLogger(StreamableHttp.class);
+    private static final int MAX_DECLINED = 256;
 
-    StreamableHttp(FaceContext context) {
-        this.context = context;
-        this.sessions = new Sessions(
-                context.engine(),
-                StreamableHttp::sessionId,
+    private final String methods;
+    /** Answers questions in the place of clients that cannot be asked; a handler may go on there. */
+    private final BlockingPool declining = new BlockingPool("holdfast-decline", MAX_DECLINED);
+
+    StreamableHttp(SessionEngine engine, EdgeOptions options, SseConnections connections) {
+        super(
+                engine,
+                options,
+                connections,
                 Rejection.malformed("the Mcp-Session-Id header is missing"),
-                Rejection.of(Refusal.UNKNOWN_SESSION),
-                session -> !session.listensOnly());
-        this.streams = new StreamableHttpStreams(context.streams());
-        this.posts = new PostHandler(this, sessions, context.options().context());
+                Rejection.of(Refusal.UNKNOWN_SESSION));
+        this.methods = options.allowDelete() ? "GET, POST, DELETE" : "GET, POST";
     }
 
-    private static Optional<String> sessionId(Exchange exchange) {
+    @Override
+    String methods(HttpServletRequest request) {
+        return methods;
+    }
+
+    @Override
+    void prepare(HttpServletResponse response) {
+        // its answers have no headers in common
+    }
+
+    @Override
+    Optional<String> sessionId(Exchange exchange) {
         return exchange.headers().header("Mcp-Session-Id").map(String::trim).filter(id -> !id.isEmpty());
     }
 
     @Override
-    public boolean serves(HttpServletRequest request) {
-        return true;
+    boolean owns(Session session) {
+        return !session.listensOnly();
     }
 
     @Override
-    public String methods(HttpServletRequest request) {
-        return methods();
-    }
-
-    private String methods() {
-        return context.options().allowDelete() ? "GET, POST, DELETE" : "GET, POST";
-    }
-
-    @Override
-    public Step serve(Exchange exchange) {
-        Optional<Rejection> rejection = check(exchange);
+    NextStep serve(Exchange exchange) {
+        String method = exchange.headers().method();
+        if (method.equals("POST")) {
+            Accept accept = guard.accept(exchange.headers());
+            exchange.accept(accept);
+            Optional<Rejection> rejection = guard.checkPost(exchange.headers(), accept);
+            return rejection.isPresent() ? exchange.turnAway(rejection.get()) : post(exchange);
+        }
+        boolean get = method.equals("GET");
+        Optional<Rejection> rejection = get
+                ? guard.checkGet(exchange.headers())
+                : method.equals("DELETE") && options.allowDelete()
+                        ? Optional.empty()
+                        : Optional.of(RequestGuard.methodNotAllowed(methods));
         if (rejection.isPresent()) {
             return exchange.turnAway(rejection.get());
         }
-        return switch (exchange.headers().method()) {
-            case "POST" -> posts.receive(exchange);
-            case "GET" ->
-                withRevision(
-                        exchange,
-                        () -> sessions.find(exchange, Optional.empty(), session -> streams.get(exchange, session)));
-            default -> withRevision(exchange, () -> delete(exchange));
-        };
-    }
-
-    private Optional<Rejection> check(Exchange exchange) {
-        return switch (exchange.headers().method()) {
-            case "POST" -> {
-                exchange.accept(context.guard().accept(exchange.headers()));
-                yield context.guard().checkPost(exchange.headers(), exchange.accept());
-            }
-            case "GET" -> context.guard().checkGet(exchange.headers());
-            case "DELETE" ->
-                context.options().allowDelete()
-                        ? Optional.empty()
-                        : Optional.of(RequestGuard.methodNotAllowed(methods()));
-            default -> Optional.of(RequestGuard.methodNotAllowed(methods()));
-        };
-    }
-
-    private static Step withRevision(Exchange exchange, Step then) {
-        return RequestGuard.checkRevision(exchange.headers())
-                .map(exchange::reply)
-                .orElse(then);
+        Optional<Rejection> revision = RequestGuard.checkRevision(exchange.headers());
+        if (revision.isPresent()) {
+            return exchange.reply(revision.get());
+        }
+        return get ? find(exchange, session -> get(exchange, session)) : delete(exchange);
     }
 
     /** Ends the session, which need not come back from the store for that. */
-    private Step delete(Exchange exchange) {
+    private NextStep delete(Exchange exchange) {
         Optional<String> id = sessionId(exchange);
         if (id.isEmpty()) {
-            return exchange.reply(sessions.missing());
+            return exchange.reply(missing());
         }
         return exchange.when(
-                context.engine().terminate(id.get(), exchange.principal()),
-                Optional.empty(),
-                was -> was ? exchange.status(HttpServletResponse.SC_OK) : exchange.reply(sessions.unknown(id.get())));
+                engine.terminate(id.get(), exchange.principal()),
+                was -> was ? exchange.status(HttpServletResponse.SC_OK) : exchange.reply(unknown(id.get())));
+    }
+
+    /** Answers a GET with the listening stream, or with the rest of a stream that the client names by an event id. */
+    private NextStep get(Exchange exchange, Session session) {
+        Optional<String> lastEventId = exchange.headers().header("Last-Event-ID");
+        if (lastEventId.isEmpty()) {
+            return exchange.whenAttached(session.listen(), resume -> attach(exchange, session, resume));
+        }
+        Optional<EventId> after = EventId.parse(lastEventId.get().trim());
+        return after.isEmpty()
+                ? attach(exchange, session, new Resume.Unknown())
+                : exchange.whenAttached(session.resume(after.get()), resume -> attach(exchange, session, resume));
+    }
+
+    private NextStep attach(Exchange exchange, Session session, Resume resume) {
+        if (resume instanceof Resume.Resumed resumed) {
+            return listen(exchange, session, resumed.reader());
+        } else if (resume instanceof Resume.Gap gap) {
+            return listen(exchange, session, gap.reader());
+        } else if (resume instanceof Resume.Ended) {
+            return exchange.status(HttpServletResponse.SC_NO_CONTENT);
+        } else if (resume instanceof Resume.Closed closed) {
+            return exchange.reply(closed.reason());
+        }
+        return exchange.reply(
+                Rejection.badRequest(Refusal.UNKNOWN_EVENT, "the Last-Event-ID names no event of this session"));
+    }
+
+    private NextStep listen(Exchange exchange, Session session, StreamReader reader) {
+        stream(exchange, reader, cursor -> SseSource.get(cursor, framing(exchange, session)))
+                .ifPresent(SseConnection::startNow);
+        return NextStep.DONE;
+    }
+
+    private static Framing framing(Exchange exchange, Session session) {
+        String agent = exchange.headers().header("User-Agent").orElse("");
+        return SseFraming.streamable(session.revision(), agent);
     }
 
     @Override
-    public boolean opens() {
+    boolean opens() {
         return true;
     }
 
     @Override
-    public Optional<Step> open(Exchange exchange, Envelope request) {
-        return Optional.of(exchange.when(
-                context.engine()
-                        .open(
-                                request.inbound(exchange.context()),
-                                exchange.principal(),
-                                context.options().lifetime()),
-                request.id(),
-                opening -> opened(exchange, request.id(), opening)));
+    NextStep open(Exchange exchange, Envelope initialize) {
+        return exchange.when(
+                engine.open(initialize.inbound(exchange.context()), exchange.principal(), options.lifetime()),
+                opening -> opened(exchange, initialize.id(), opening));
     }
 
-    /** Requests of a session name its revision from 2025-06-18 on, and would all be refused where that is not served: it ends at once. */
-    private static Step opened(Exchange exchange, Optional<RequestId> id, Opening opening) {
-        Optional<String> unserved = opening instanceof Opening.Opened opened
-                ? RequestGuard.unserved(opened.session().revision())
-                : Optional.empty();
-        if (unserved.isEmpty()) {
-            return answer(exchange, opening);
-        }
-        return exchange.when(((Opening.Opened) opening).session().terminate(), id, ended -> {
-            return exchange.message(JsonRpc.errorBody(id, JsonRpc.SERVER_ERROR, unserved.get()));
-        });
-    }
-
-    private static Step answer(Exchange exchange, Opening opening) {
+    private static NextStep opened(Exchange exchange, Optional<RequestId> id, Opening opening) {
         if (opening instanceof Opening.Opened opened) {
-            exchange.response().setHeader("Mcp-Session-Id", opened.session().id());
+            Session session = opened.session();
+            Optional<String> unserved = RequestGuard.unserved(session.revision());
+            if (unserved.isPresent()) {
+                // requests name the revision from 2025-06-18 on, and would all be refused
+                return exchange.when(
+                        session.terminate(),
+                        ended -> exchange.message(JsonRpc.errorBody(id, JsonRpc.SERVER_ERROR, unserved.get())));
+            }
+            exchange.response().setHeader("Mcp-Session-Id", session.id());
             return exchange.message(opened.response().bytes());
         } else if (opening instanceof Opening.Refused refused) {
             return exchange.message(refused.response().bytes());
@@ -153,17 +185,52 @@ final class StreamableHttp implements Face, PostFace {
     }
 
     @Override
-    public Step find(Exchange exchange, Optional<RequestId> message, Function<Session, Step> then) {
-        return sessions.find(exchange, message, then);
+    NextStep reach(Exchange exchange, Session session, Function<Session, NextStep> then) {
+        return then.apply(session);
+    }
+
+    /** Opens the stream before the backend is called, so that the backend can end it on request from the first moment on. */
+    @Override
+    NextStep run(Exchange exchange, Session session, Call call, List<InboundMessage> requests) {
+        Framing framing = exchange.accept() == Accept.JSON
+                ? new JsonAnswer(
+                        requests.stream().map(InboundMessage::requiredId).toList(),
+                        question -> decline(session, question))
+                : framing(exchange, session);
+        // where the store does not take the call
+        Runnable refusal = () -> exchange.send(Rejection.of(Refusal.STORE));
+        Optional<SseConnection> connection =
+                stream(exchange, call.reader().orElseThrow(), reader -> SseSource.call(reader, framing, refusal));
+        try {
+            exchange.dispatch(call);
+        } catch (Throwable e) {
+            log.error("a call could not be handed over", e);
+            connection.ifPresent(SseConnection::abort);
+        }
+        connection.ifPresent(SseConnection::start);
+        return NextStep.DONE;
+    }
+
+    /** Answers a question with an error, for no client sees it. */
+    private void decline(Session session, RequestId question) {
+        byte[] error = JsonRpc.errorBody(
+                Optional.of(question),
+                JsonRpc.METHOD_NOT_FOUND,
+                "the client cannot be asked: it accepts application/json only, and not text/event-stream");
+        InboundMessage answer = new InboundMessage(
+                InboundMessage.Kind.RESPONSE, question, "", error, JournalChange.NONE, InboundMessage.NO_CONTEXT);
+        Runnable give = () -> session.answer(answer).whenComplete((taken, failure) -> {
+            if (failure != null) {
+                log.warn("session {}: a question could not be declined", session.shortId(), failure);
+            }
+        });
+        if (!declining.offer(give)) {
+            give.run();
+        }
     }
 
     @Override
-    public Step run(Exchange exchange, Session session, Call call, List<InboundMessage> requests) {
-        return streams.run(exchange, session, call, requests);
-    }
-
-    @Override
-    public void stop() {
-        streams.stop();
+    void stop() {
+        declining.stop();
     }
 }

@@ -240,16 +240,14 @@ class RoomsTest {
             .onlyDependOnClassesThat()
             .resideInAnyPackage(EDGE_ROOMS, JSON, ENGINE, CORE, SPI, JDK, JSPECIFY, SLF4J, SERVLET_API);
 
-    /** The faces and the public API are in {@code dev.holdfast.servlet}; users of the edge depend on that package only. */
+    /** The protocols and the public API are in {@code dev.holdfast.servlet}; users of the edge depend on that package only. */
     @ArchTest
     static final ArchRule roomsOfTheEdgeStandOnThoseBelow = layeredArchitecture()
             .consideringOnlyDependenciesInLayers()
-            .layer("faces")
+            .layer("protocols")
             .definedBy(SERVLET)
             .layer("http")
             .definedBy(SERVLET + ".http")
-            .layer("body")
-            .definedBy(SERVLET + ".body")
             .layer("sse")
             .definedBy(SERVLET + ".sse")
             .layer("guard")
@@ -258,18 +256,16 @@ class RoomsTest {
             .definedBy(SERVLET + ".io")
             .layer("users")
             .definedBy(MCP, GATEWAY)
-            .whereLayer("faces")
+            .whereLayer("protocols")
             .mayOnlyBeAccessedByLayers("users")
             .whereLayer("http")
-            .mayOnlyBeAccessedByLayers("faces")
-            .whereLayer("body")
-            .mayOnlyBeAccessedByLayers("faces", "http")
+            .mayOnlyBeAccessedByLayers("protocols")
             .whereLayer("sse")
-            .mayOnlyBeAccessedByLayers("faces", "http")
+            .mayOnlyBeAccessedByLayers("protocols", "http")
             .whereLayer("guard")
-            .mayOnlyBeAccessedByLayers("faces", "http", "body")
+            .mayOnlyBeAccessedByLayers("protocols", "http")
             .whereLayer("io")
-            .mayOnlyBeAccessedByLayers("faces", "http", "body", "sse");
+            .mayOnlyBeAccessedByLayers("protocols", "http", "sse");
 
     @ArchTest
     static final ArchRule adapterStandsOnTheEdgeAndTheSdk = classes()

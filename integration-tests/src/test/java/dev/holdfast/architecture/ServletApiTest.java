@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 @Tag("edge")
 class ServletApiTest {
     /** It asks first whether it may. */
-    private static final String WRITES_BUFFERS = "dev.holdfast.servlet.sse.ServletSseChannel.put(java.nio.ByteBuffer)";
+    private static final String WRITES_BUFFERS = "dev.holdfast.servlet.sse.SseChannel.put(java.nio.ByteBuffer)";
 
     private final JavaClasses classes = new ClassFileImporter()
             .withImportOption(new ImportOption.DoNotIncludeTests())

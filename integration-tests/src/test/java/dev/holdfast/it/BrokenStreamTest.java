@@ -3,7 +3,6 @@ package dev.holdfast.it;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.holdfast.servlet.sse.ServletSseChannel;
 import dev.holdfast.servlet.sse.SseChannel;
 import jakarta.servlet.AsyncEvent;
 import jakarta.servlet.AsyncListener;
@@ -52,9 +51,8 @@ class BrokenStreamTest {
 
         @Override
         protected void service(HttpServletRequest request, HttpServletResponse response) throws IOException {
-            ServletSseChannel channel =
-                    ServletSseChannel.open(request, new Told(response), "text/event-stream", () -> {});
-            channel.listen(new SseChannel.Events() {
+            SseChannel channel = SseChannel.open(request, new Told(response), "text/event-stream", () -> {});
+            channel.listen(new SseChannel.Listener() {
                 @Override
                 public void onWritable() {}
 
@@ -71,7 +69,7 @@ class BrokenStreamTest {
             new Thread(() -> write(channel)).start();
         }
 
-        private void write(ServletSseChannel channel) {
+        private void write(SseChannel channel) {
             try {
                 while (true) {
                     channel.write(ByteBuffer.wrap(new byte[] {':', '\n', '\n'}));
@@ -86,7 +84,7 @@ class BrokenStreamTest {
             }
         }
 
-        private static void complete(ServletSseChannel channel) {
+        private static void complete(SseChannel channel) {
             try {
                 channel.complete();
             } catch (IllegalStateException e) {

@@ -49,6 +49,6 @@ public class SseFrameBenchmark {
     @Benchmark
     public Object frame() {
         frames.add(event, "1.1.1.1jns7bu.1");
-        return frames.take();
+        return frames.take(frames.size());
     }
 }

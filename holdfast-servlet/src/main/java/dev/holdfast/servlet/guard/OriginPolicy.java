@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.regex.Pattern;
 
 /**
  * The guard against DNS rebinding: a page in a browser must not reach a server by a name that is not the server's. A request to
@@ -17,6 +18,13 @@ import java.util.OptionalInt;
 public final class OriginPolicy {
     private static final String ANY = "*";
     private static final String ANY_PORT = ":*";
+
+    /** {@code name}, {@code name:port} or {@code name:*}. */
+    private static final Pattern HOST =
+            Pattern.compile("\\*|(\\[[0-9A-Fa-f:.]+]|[A-Za-z0-9_-][A-Za-z0-9._-]*)(:(\\d{1,5}|\\*))?");
+    /** {@code scheme://name}, {@code scheme://name:port} or {@code scheme://name:*}, and what a page without an origin sends. */
+    private static final Pattern ORIGIN = Pattern.compile(
+            "\\*|null|[A-Za-z][A-Za-z0-9+.-]*://" + "(\\[[0-9A-Fa-f:.]+]|[A-Za-z0-9._-]+)(:(\\d{1,5}|\\*))?");
 
     private final List<String> allowedHosts;
     private final List<String> allowedOrigins;
@@ -34,6 +42,33 @@ public final class OriginPolicy {
     public OriginPolicy(List<String> allowedHosts, List<String> allowedOrigins) {
         this.allowedHosts = lowerCase(allowedHosts);
         this.allowedOrigins = lowerCase(allowedOrigins);
+    }
+
+    /**
+     * Returns hosts as they may be listed, none of which can be one that never matches.
+     *
+     * @throws IllegalArgumentException names the first that has another form
+     */
+    public static List<String> hosts(String name, List<String> entries) {
+        return require(HOST, "mcp.example, mcp.example:8443", name, entries);
+    }
+
+    /**
+     * The same for origins.
+     *
+     * @throws IllegalArgumentException names the first that has another form
+     */
+    public static List<String> origins(String name, List<String> entries) {
+        return require(ORIGIN, "https://app.example, http://dev.example:3000", name, entries);
+    }
+
+    private static List<String> require(Pattern form, String examples, String name, List<String> entries) {
+        for (String entry : entries) {
+            if (!form.matcher(entry.trim()).matches()) {
+                throw new IllegalArgumentException(name + " must be as in " + examples + " or *, got " + entry);
+            }
+        }
+        return List.copyOf(entries);
     }
 
     private static List<String> lowerCase(List<String> entries) {

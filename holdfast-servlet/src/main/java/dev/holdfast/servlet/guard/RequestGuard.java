@@ -3,16 +3,25 @@ package dev.holdfast.servlet.guard;
 import dev.holdfast.Refusal;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.JsonRpc;
+import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
  * Checks the headers of a request, then the revision that its body names. Each check lets the request pass or returns the {@link
- * Rejection} that says what is wrong; the faces decide which checks apply to which request.
+ * Rejection} that says what is wrong; the protocols decide which checks apply to which request.
  */
 public final class RequestGuard {
     private static final String IDENTITY = "identity";
+
+    /** The revisions that are served, newest first: the legacy ones, with an {@code initialize} handshake. */
+    private static final List<String> SUPPORTED = List.of("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05");
+
+    private static final String WITH_BATCHES = "2025-03-26";
+    private static final String FIRST_MODERN = "2026-07-28";
+    private static final Pattern DATE = Pattern.compile("\\d{4}-\\d{2}-\\d{2}");
 
     private final int maxRequestSize;
     private final LastPassed<String> acceptBoth = new LastPassed<>(header -> Accept.of(header) == Accept.BOTH);
@@ -83,30 +92,40 @@ public final class RequestGuard {
     /** Refuses a protocol revision in the headers that is not served; no revision is accepted. */
     public static Optional<Rejection> checkRevision(RequestHeaders request) {
         Optional<String> version = request.header("MCP-Protocol-Version");
-        if (version.isEmpty() || Revisions.SUPPORTED.contains(version.get())) {
+        if (version.isEmpty() || SUPPORTED.contains(version.get())) {
             return Optional.empty();
         }
-        Optional<String> modern = Revisions.modern(version);
+        Optional<String> modern = modernOf(version);
         if (modern.isPresent()) {
             return Optional.of(modern(modern.get()));
         }
         return Optional.of(Rejection.badRequest(
                 Refusal.NOT_SERVED,
                 "the MCP-Protocol-Version header names a revision that is not supported; supported are "
-                        + String.join(", ", Revisions.SUPPORTED)));
+                        + String.join(", ", SUPPORTED)));
     }
 
     /** The same for one message that is not {@code initialize}: a modern client names its revision in the message as well. */
     public static Optional<Rejection> checkRevision(Envelope message) {
-        return Revisions.modern(message.modernVersion()).map(RequestGuard::modern);
+        return modernOf(message.modernVersion()).map(RequestGuard::modern);
+    }
+
+    /** The modern, stateless revision that a request names, if it names one. */
+    private static Optional<String> modernOf(Optional<String> version) {
+        return version.filter(v -> DATE.matcher(v).matches() && v.compareTo(FIRST_MODERN) >= 0);
+    }
+
+    /** Whether a POST may hold several messages in this revision. */
+    public static boolean batches(String revision) {
+        return revision.equals(WITH_BATCHES);
     }
 
     /** Why a session is of no use in which nothing but this revision is spoken; empty if it is of use. */
     public static Optional<String> unserved(String revision) {
-        return Revisions.SUPPORTED.contains(revision)
+        return SUPPORTED.contains(revision)
                 ? Optional.empty()
                 : Optional.of("the server has chosen protocol revision " + Rejection.quote(revision) + "; served are "
-                        + String.join(", ", Revisions.SUPPORTED));
+                        + String.join(", ", SUPPORTED));
     }
 
     /**
@@ -114,7 +133,7 @@ public final class RequestGuard {
      * revision 2026-07-28 for an unsupported version would name a server of that revision: Rust's client then gives up.
      */
     private static Rejection modern(String requested) {
-        String supported = "[\"" + String.join("\",\"", Revisions.SUPPORTED) + "\"]";
+        String supported = "[\"" + String.join("\",\"", SUPPORTED) + "\"]";
         return Rejection.of(
                         Refusal.NOT_SERVED,
                         400,

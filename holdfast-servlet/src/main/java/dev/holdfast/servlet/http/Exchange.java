@@ -1,58 +1,78 @@
 package dev.holdfast.servlet.http;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import dev.holdfast.Call;
+import dev.holdfast.EndReason;
+import dev.holdfast.Refusal;
 import dev.holdfast.Resume;
-import dev.holdfast.Session;
+import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.StreamReader;
-import dev.holdfast.engine.SessionEngine;
-import dev.holdfast.servlet.body.BodyReader;
-import dev.holdfast.servlet.body.BodyTaker;
-import dev.holdfast.servlet.body.RequestMemory;
+import dev.holdfast.json.JsonRpc;
 import dev.holdfast.servlet.guard.Accept;
 import dev.holdfast.servlet.guard.Rejection;
 import dev.holdfast.servlet.guard.RequestHeaders;
 import dev.holdfast.servlet.io.Faults;
+import dev.holdfast.servlet.sse.SseFraming;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.RequestId;
+import jakarta.servlet.AsyncContext;
 import jakarta.servlet.AsyncEvent;
 import jakarta.servlet.AsyncListener;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.TimeUnit;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.function.BiConsumer;
 import java.util.function.Function;
 import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** One HTTP request: what it says, its {@link Answer}, and how its handling goes on when a stage completes. */
+/**
+ * One HTTP request and its one answer: what the request says, how its handling goes on when a stage completes, and the status, JSON body or
+ * rejection that ends it. Whatever fails on the way, the request is answered.
+ */
 public final class Exchange {
     private static final Logger log = LoggerFactory.getLogger(Exchange.class);
-    private static final long FRESH_NANOS = TimeUnit.SECONDS.toNanos(1);
+    private static final String JSON = "application/json;charset=utf-8";
+    private static final String CONNECTION = "Connection";
 
     private final HttpServletRequest request;
     private final HttpServletResponse response;
-    private final ServletRequestHeaders headers;
+    private final RequestHeaders headers;
     private final BodyReader bodies;
     private final RequestMemory memory;
-    private final Answer answer;
-    private RequestThread thread = RequestThread.LEAVES;
+    private final BiConsumer<Refusal, String> refusals;
+    /** Whether the request stays on the thread that handles it, which waits for what is not there yet. */
+    private boolean stays;
+
     private Object context = InboundMessage.NO_CONTEXT;
     private String principal = "";
     private Accept accept = Accept.BOTH;
-    private Optional<Session> found = Optional.empty();
-    private long foundAt;
+    private Optional<RequestId> id = Optional.empty();
+    private Function<byte[], NextStep> awaiting = body -> NextStep.DONE;
 
-    /** The exchange of a request whose answers are counted by an engine. */
-    public Exchange(HttpServletRequest request, HttpServletResponse response, SessionEngine engine, BodyReader bodies) {
+    /**
+     * The exchange of a request.
+     *
+     * @param refusals counts the rejections, each with more about it for the log
+     */
+    public Exchange(
+            HttpServletRequest request,
+            HttpServletResponse response,
+            BodyReader bodies,
+            BiConsumer<Refusal, String> refusals) {
         this.request = request;
         this.response = response;
         this.bodies = bodies;
-        this.headers = new ServletRequestHeaders(request);
+        this.refusals = refusals;
+        this.headers = new RequestHeaders(request);
         this.memory = bodies.memory();
-        this.answer = new Answer(headers, response, engine, memory);
     }
 
     /** The request as the container has it. */
@@ -75,21 +95,6 @@ public final class Exchange {
         return memory;
     }
 
-    /** The answer to the request. */
-    public Answer answer() {
-        return answer;
-    }
-
-    /** The origin of the page that asks, if a page in a browser asks. */
-    public Optional<String> origin() {
-        return headers.header("Origin").map(String::trim);
-    }
-
-    /** Whether a browser asks what a page may send here. */
-    public boolean preflight() {
-        return headers.method().equals("OPTIONS") && origin().isPresent();
-    }
-
     /** The principal that asks; empty for nobody in particular. */
     public String principal() {
         return principal;
@@ -101,25 +106,19 @@ public final class Exchange {
         memory.principal(known);
     }
 
-    /** Which forms of an answer the client takes. */
-    public Accept accept() {
-        return accept;
-    }
-
     /** Notes which forms of an answer the client takes. */
     public void accept(Accept said) {
         accept = said;
     }
 
-    /** Notes the session that was found for this request at a time. */
-    public void found(Session session, long at) {
-        found = Optional.of(session);
-        foundAt = at;
+    /** Which forms of an answer the client takes. */
+    public Accept accept() {
+        return accept;
     }
 
-    /** The session that was found for this request, unless it was found so long ago that it may have left memory. */
-    public Optional<Session> found(long now) {
-        return now - foundAt < FRESH_NANOS ? found : Optional.empty();
+    /** Notes the request in the body, if it is one: what is answered from here on answers it. */
+    public void about(Optional<RequestId> message) {
+        id = message;
     }
 
     /** Takes what the backend sees of this request; on the request's own thread, before its body is read on another. */
@@ -148,43 +147,113 @@ public final class Exchange {
         return path.endsWith("/") ? path.substring(0, path.length() - 1) : path;
     }
 
-    /** What stands in the path before its known end, as the client wrote it. */
-    public String pathBefore(String end) {
-        String path = path(request);
-        return path.endsWith(end) ? path.substring(0, path.length() - end.length()) : request.getContextPath();
+    /**
+     * Keeps the request on the thread that handles it, or lets another one go on where it waits, as is the case unless this is said: a
+     * backend that executes immediately is called on the request's thread. The engine bounds how long a stage takes: a store that fails, a
+     * backend that does not come, and a session that ends complete it.
+     */
+    public void staysOnThread(boolean wanted) {
+        stays = wanted;
+    }
+
+    /** Does one step after the other, until the request is answered or waits. */
+    public void follow(NextStep first) {
+        try {
+            NextStep step = first;
+            while (step != NextStep.DONE) {
+                step = step.next();
+            }
+        } catch (Throwable e) {
+            fail(e);
+        }
+    }
+
+    /** Goes on when a stage is complete; its value is dropped if the client has left. */
+    public <T> NextStep when(CompletionStage<T> stage, Function<T, NextStep> then) {
+        return when(stage, then, value -> false);
     }
 
     /**
-     * Keeps the request on the thread that handles it: what is not there yet is waited for on this thread. Else another thread goes
-     * on with the request.
+     * Goes on when a stage is complete: on this thread if it is or the request stays, else on a thread of the container, for what follows
+     * may run a handler, and the stage may be completed by a thread of the store or the engine.
+     *
+     * @param then takes the value, and returns the next step
+     * @param orphaned takes the value where the client has left meanwhile or the container has no thread, and returns whether the
+     *     work goes on without the request
      */
-    public void stayOnThread() {
-        thread = RequestThread.STAYS;
+    public <T> NextStep when(CompletionStage<T> stage, Function<T, NextStep> then, Predicate<T> orphaned) {
+        CompletableFuture<T> future = stage.toCompletableFuture();
+        if (stays && !future.isDone()) {
+            // how it ended is for whoever goes on with it
+            future.handle((value, failure) -> true).join();
+        }
+        if (future.isDone()) {
+            return future.isCompletedExceptionally()
+                    ? failed(future.<Throwable>handle((value, failure) -> failure)
+                            .join())
+                    : () -> then.apply(future.join());
+        }
+        defer();
+        future.whenComplete((value, failure) -> {
+            try {
+                NextStep resumed = failure == null ? () -> then.apply(value) : () -> failed(failure);
+                request.getAsyncContext().start(() -> follow(resumed));
+            } catch (Throwable fault) {
+                withoutThread(orphaned, value, failure, fault);
+            }
+        });
+        return NextStep.DONE;
     }
 
-    /** Lets another thread go on with the request where it waits, as is the case unless it {@linkplain #stayOnThread stays}. */
-    public void leaveThread() {
-        thread = RequestThread.LEAVES;
+    private NextStep failed(Throwable failure) {
+        if (failure instanceof StoreUnavailableException || failure.getCause() instanceof StoreUnavailableException) {
+            return reply(Rejection.of(Refusal.STORE));
+        }
+        fail(failure);
+        return NextStep.DONE;
     }
 
-    /** Hands a call to its backend, on this thread if the request stays on it. */
-    public void dispatch(Call call) {
+    private <T> void withoutThread(Predicate<T> orphaned, T value, @Nullable Throwable failure, Throwable fault) {
         try {
-            thread.dispatch(call);
+            boolean goesOn = failure == null && orphaned.test(value);
+            if (fault instanceof RejectedExecutionException && !goesOn) {
+                reply(Rejection.of(Refusal.DRAINING));
+            } else if (fault instanceof IllegalStateException) {
+                log.debug("a client has left: {}", fault.toString());
+            } else {
+                fail(fault);
+            }
+        } catch (Throwable e) {
+            fail(e);
         } finally {
             memory.answered();
         }
     }
 
-    /** Does one step after the other, until the request is answered or waits. Whatever fails, it is answered. */
-    public void follow(Step first) {
-        try {
-            Step step = first;
-            while (step != Step.DONE) {
-                step = step.next();
+    /** Goes on when a reader is attached, or cannot be; a reader whose client has left meanwhile is closed. */
+    public NextStep whenAttached(CompletionStage<Resume> stage, Function<Resume, NextStep> then) {
+        return when(stage, then, resume -> {
+            if (resume instanceof Resume.Resumed resumed) {
+                resumed.reader().close(StreamReader.Close.BROKEN);
+            } else if (resume instanceof Resume.Gap gap) {
+                gap.reader().close(StreamReader.Close.BROKEN);
             }
-        } catch (Throwable e) {
-            answer.fail(Optional.empty(), e);
+            return false;
+        });
+    }
+
+    /** Hands a call to its backend, on this thread if the request stays on it. */
+    public void dispatch(Call call) {
+        try {
+            if (stays) {
+                CompletableFuture<Runnable> backend = new CompletableFuture<>();
+                call.dispatch(backend::complete);
+                backend.join().run();
+            } else {
+                call.dispatch();
+            }
+        } finally {
+            memory.answered();
         }
     }
 
@@ -204,7 +273,7 @@ public final class Exchange {
         task.run();
     }
 
-    /** Runs something when a request is over. */
+    /** Runs something when a request is over: what has timed out or failed is completed after that. */
     private record Completion(Runnable task) implements AsyncListener {
         @Override
         public void onComplete(AsyncEvent event) {
@@ -212,14 +281,10 @@ public final class Exchange {
         }
 
         @Override
-        public void onTimeout(AsyncEvent event) {
-            // it is completed after that
-        }
+        public void onTimeout(AsyncEvent event) {}
 
         @Override
-        public void onError(AsyncEvent event) {
-            // it is completed after that
-        }
+        public void onError(AsyncEvent event) {}
 
         @Override
         public void onStartAsync(AsyncEvent event) {
@@ -227,89 +292,166 @@ public final class Exchange {
         }
     }
 
-    /** Answers with a rejection. */
-    public Step reply(Rejection rejection) {
-        answer.reply(rejection);
-        return Step.DONE;
-    }
-
-    /** Answers with a message: as JSON, but to a client that takes only a stream as its one event. */
-    public Step message(byte[] json) {
-        if (accept == Accept.EVENT_STREAM) {
-            answer.event(json);
-        } else {
-            answer.json(200, json);
+    /** Keeps the request open after its thread has returned. */
+    void defer() {
+        if (!request.isAsyncStarted()) {
+            AsyncContext async = request.startAsync(request, response);
+            async.setTimeout(0);
         }
-        return Step.DONE;
-    }
-
-    /** Answers with a status and no body. */
-    public Step status(int status) {
-        answer.status(status);
-        return Step.DONE;
     }
 
     /** Goes on with the body; on whatever thread its last byte arrives, unless the request stays on its own. */
-    public Step read(Function<byte[], Step> then) {
+    public NextStep read(Function<byte[], NextStep> then) {
+        awaiting = then;
         try {
-            Optional<byte[]> body = thread.read(bodies, request, response, new AwaitedBody(this, then));
-            return body.isPresent() ? then.apply(body.get()) : Step.DONE;
+            Optional<byte[]> body = bodies.read(this, stays);
+            return body.isPresent() ? then.apply(body.get()) : NextStep.DONE;
         } catch (IOException e) {
             return brokeOff(e);
         }
+    }
+
+    /** The body that was waited for has arrived completely. */
+    void arrived(byte[] body) {
+        follow(() -> awaiting.apply(body));
     }
 
     /**
      * Rejects a request whose body is not read. It is the last of its connection: a client that sends such requests one behind
      * the other, and reads none of the answers, would hold a thread.
      */
-    public Step turnAway(Rejection rejection) {
-        Rejection last = rejection.with("Connection", "close");
+    public NextStep turnAway(Rejection rejection) {
+        Rejection last = rejection.with(CONNECTION, "close");
         try {
-            if (bodies.unread(request)) {
-                BodyTaker nobody = new AwaitedBody(this, body -> Step.DONE);
-                nobody.refuse(last);
-                bodies.forget(request, response, nobody);
-                return Step.DONE;
+            if (!bodies.unread(request)) {
+                return reply(last);
             }
-            return reply(last);
+            send(last);
+            bodies.forget(this);
+            return NextStep.DONE;
         } catch (IOException e) {
             return brokeOff(e);
         }
     }
 
-    private Step brokeOff(IOException e) {
+    private NextStep brokeOff(IOException e) {
         Faults.report(log, "a request could not be read", e);
         return reply(Rejection.brokenBody());
     }
 
-    /** Goes on when a stage is complete; its value is dropped if the client has left. */
-    public <T> Step when(CompletionStage<T> stage, Optional<RequestId> id, Function<T, Step> then) {
-        return when(stage, id, then, value -> false);
+    /** Answers with a rejection of the request in the body, if that is known and the rejection names no other. */
+    public NextStep reply(Rejection rejection) {
+        byte[] body = begin(rejection);
+        return json(rejection.status(), body);
+    }
+
+    /** Tells a client that its session has ended. */
+    public NextStep reply(EndReason reason) {
+        return reply(Rejection.of(
+                reason.advice() == EndReason.Advice.RECONNECT ? Refusal.DRAINING : Refusal.UNKNOWN_SESSION));
+    }
+
+    /** Answers with a message: as JSON, but to a client that takes only a stream as its one event. */
+    public NextStep message(byte[] json) {
+        if (accept != Accept.EVENT_STREAM) {
+            return json(HttpServletResponse.SC_OK, json);
+        }
+        // it has no id: there is nothing to come back for
+        String line = new String(json, UTF_8).replace('\r', ' ').replace('\n', ' ');
+        return body(
+                HttpServletResponse.SC_OK,
+                SseFraming.EVENT_STREAM,
+                ("event: message\ndata: " + line + "\n\n").getBytes(UTF_8));
+    }
+
+    /** Answers with a status and no body. */
+    public NextStep status(int status) {
+        response.setStatus(status);
+        response.setContentLength(0);
+        end();
+        return NextStep.DONE;
+    }
+
+    /** Answers with a JSON body. */
+    public NextStep json(int status, byte[] body) {
+        return body(status, JSON, body);
+    }
+
+    private NextStep body(int status, String type, byte[] body) {
+        response.setContentLength(body.length);
+        write(status, type, body);
+        end();
+        return NextStep.DONE;
+    }
+
+    /** Answers a failure that must not happen: the log gets the whole failure, the client a neutral sentence. */
+    public void fail(Throwable failure) {
+        log.error("a request failed", failure);
+        json(500, JsonRpc.errorBody(id, JsonRpc.INTERNAL_ERROR, "internal error"));
     }
 
     /**
-     * Goes on when a stage is complete: on this thread if it is or the request stays, else on a thread of the container.
-     *
-     * @param id the request in the body, if it is known, for an error response
-     * @param then takes the value, and returns the next step
-     * @param orphaned takes the value where the client has left or the container has no thread, and returns whether the work
-     *     goes on without the request
+     * Sends a rejection to the client now and leaves the request open, so that the rest of its body can be read; may block for a moment. The
+     * length is set last: Tomcat reads no more of a request once that many bytes are written, and would reset the connection of a client
+     * that still sends.
      */
-    public <T> Step when(
-            CompletionStage<T> stage, Optional<RequestId> id, Function<T, Step> then, Predicate<T> orphaned) {
-        return new Continuation<>(this, thread.await(stage), id, then, orphaned);
+    public void send(Rejection rejection) {
+        byte[] body = begin(rejection);
+        write(rejection.status(), JSON, body);
+        try {
+            // Jetty may write the body here already, so this can fail as a write does
+            response.setContentLength(body.length);
+            response.flushBuffer();
+        } catch (IOException | RuntimeException e) {
+            log.debug("an answer could not be written: {}", e.toString());
+        }
     }
 
-    /** Goes on when a reader is attached, or cannot be; a reader whose client has left meanwhile is closed. */
-    public Step whenAttached(CompletionStage<Resume> stage, Function<Resume, Step> then) {
-        return when(stage, Optional.empty(), then, resume -> {
-            if (resume instanceof Resume.Resumed resumed) {
-                resumed.reader().close(StreamReader.Close.BROKEN);
-            } else if (resume instanceof Resume.Gap gap) {
-                gap.reader().close(StreamReader.Close.BROKEN);
+    /** Answers with the status of a rejection alone: nothing is written here, so nothing blocks. */
+    void abandon(Rejection rejection) {
+        byte[] unused = begin(rejection);
+        status(rejection.status());
+    }
+
+    /** Ends the request, whatever was answered. */
+    public void end() {
+        memory.answered();
+        try {
+            if (request.isAsyncStarted()) {
+                request.getAsyncContext().complete();
             }
-            return false;
-        });
+        } catch (IllegalStateException e) {
+            log.debug("an answer was complete already: {}", e.toString());
+        }
+    }
+
+    /** Counts a rejection and sets its headers; returns its body. */
+    private byte[] begin(Rejection rejection) {
+        refusals.accept(rejection.refusal(), rejection.detail());
+        rejection.headers().forEach(this::header);
+        return (rejection.id().isPresent() ? rejection : rejection.to(id)).body();
+    }
+
+    /** Asks the client not to use the connection again, where that is its own. */
+    public void lastOfConnection() {
+        header(CONNECTION, "close");
+    }
+
+    /** Sets a header; but none of the connection where that carries other requests too: RFC 9113, 8.2.2 forbids it. */
+    private void header(String name, String value) {
+        if (!name.equals(CONNECTION) || !headers.multiplexed()) {
+            response.setHeader(name, value);
+        }
+    }
+
+    private void write(int status, String type, byte[] body) {
+        try {
+            response.setStatus(status);
+            response.setHeader("Content-Type", type);
+            response.setHeader("Cache-Control", "no-store");
+            response.getOutputStream().write(body);
+        } catch (IOException | RuntimeException e) {
+            log.debug("an answer could not be written: {}", e.toString());
+        }
     }
 }

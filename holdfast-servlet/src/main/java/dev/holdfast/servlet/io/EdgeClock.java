@@ -67,11 +67,6 @@ public final class EdgeClock {
         return clock.getAsLong();
     }
 
-    /** The clock that tells it. */
-    public LongSupplier time() {
-        return clock;
-    }
-
     /** Runs a task later, on the scheduler's thread: it must not block. */
     public void later(Runnable task, long millis) {
         Future<?> unused = scheduler.schedule(task, millis, TimeUnit.MILLISECONDS);

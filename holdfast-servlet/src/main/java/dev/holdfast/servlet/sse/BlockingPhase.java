@@ -1,6 +1,6 @@
 package dev.holdfast.servlet.sse;
 
-import dev.holdfast.servlet.io.Writers;
+import dev.holdfast.servlet.io.BlockingPool;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -25,7 +25,7 @@ final class BlockingPhase {
     private static final int KEPT_BYTES = 7 << 10;
 
     private final Thread requestThread = Thread.currentThread();
-    private volatile Writers helpers;
+    private volatile BlockingPool helpers;
 
     /** For the request's thread alone. */
     private boolean returning;
@@ -36,7 +36,7 @@ final class BlockingPhase {
     private int written;
     private boolean writtenHere;
 
-    BlockingPhase(Writers helpers) {
+    BlockingPhase(BlockingPool helpers) {
         this.helpers = helpers;
     }
 
@@ -56,13 +56,13 @@ final class BlockingPhase {
     }
 
     /** The response never learns to write without blocking: these threads write it from here on, and no other. */
-    void neverEnds(Writers writers) {
+    void neverEnds(BlockingPool writers) {
         helpers = writers;
         endless = true;
     }
 
     /** Who writes for others, and may wait for the client; for any thread. */
-    Writers helpers() {
+    BlockingPool helpers() {
         return helpers;
     }
 

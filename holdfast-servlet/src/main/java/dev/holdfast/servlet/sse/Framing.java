@@ -1,27 +1,17 @@
 package dev.holdfast.servlet.sse;
 
 import dev.holdfast.spi.Event;
-import java.nio.charset.StandardCharsets;
 
-/** What the events of a stream look like on the wire, and what stands before the first. */
+/** What the events of a stream look like on the wire, what stands before the first and behind the last. */
 public interface Framing {
-    /** The media type of a stream of events. */
-    String EVENT_STREAM = "text/event-stream;charset=utf-8";
-
-    /** What the response says that it is. */
-    default String contentType() {
-        return EVENT_STREAM;
-    }
+    /** The media type of the response. */
+    String contentType();
 
     /** Whether the client can come back for the rest where the connection ends before the stream. */
-    default boolean resumable() {
-        return true;
-    }
+    boolean resumable();
 
     /** The first byte of a heartbeat, which is half of one; a line end follows. */
-    default byte[] beat() {
-        return Heartbeat.COMMENT;
-    }
+    byte[] beat();
 
     /** Adds the first bytes of a connection. */
     void open(SseFrames frames, long retryMillis, String position);
@@ -33,12 +23,8 @@ public interface Framing {
     void add(SseFrames frames, Event event, String position);
 
     /** The last bytes of a connection whose stream is at its end. */
-    default byte[] ending() {
-        return SseFrames.NOTHING;
-    }
+    byte[] ending();
 
     /** The last bytes of a connection whose client shall come back. */
-    default byte[] closing(long retryMillis) {
-        return ("retry: " + retryMillis + "\n\n").getBytes(StandardCharsets.US_ASCII);
-    }
+    byte[] closing(long retryMillis);
 }

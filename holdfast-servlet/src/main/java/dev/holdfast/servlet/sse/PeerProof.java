@@ -1,5 +1,6 @@
 package dev.holdfast.servlet.sse;
 
+import dev.holdfast.servlet.io.EdgeClock;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
@@ -19,7 +20,7 @@ public final class PeerProof {
     private static final long APART_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
     private static final long CALLBACK_MILLIS = 10;
 
-    private final ConnectionClock clock;
+    private final EdgeClock clock;
     private final Runnable onGone;
     private final AtomicReference<@Nullable Question> asked = new AtomicReference<>();
     private boolean anchored;
@@ -43,7 +44,7 @@ public final class PeerProof {
     /**
      * @param onGone runs when the connection has ended, before its reader learns of it
      */
-    public PeerProof(ConnectionClock clock, Runnable onGone) {
+    public PeerProof(EdgeClock clock, Runnable onGone) {
         this.clock = clock;
         this.onGone = onGone;
     }

@@ -5,24 +5,34 @@ import dev.holdfast.StreamReader.Close;
 import dev.holdfast.WriteStall;
 import dev.holdfast.servlet.io.EdgeClock;
 import dev.holdfast.servlet.io.Faults;
-import dev.holdfast.servlet.io.HeldInterrupt;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One connection: a cursor on its way to a socket. Only the holder of its {@link Pump} touches the response; everybody else says what
- * is to be done and tries to take the pump.
+ * One connection: a cursor on its way to a socket. Only the holder of its pump touches the response; everybody else says what is to be done
+ * and tries to take the pump, or tells its holder to look again.
+ *
+ * <pre>
+ *   IDLE     --taken by whoever has news-->          RUNNING
+ *   RUNNING  --nothing left to write-->              IDLE
+ *   RUNNING  --news while it runs-->                 AGAIN  --the holder looks again--> RUNNING
+ *   RUNNING  --the container cannot take more-->     AWAIT_WRITABLE --onWritable--> RUNNING
+ *   AWAIT_WRITABLE --stalled, superseded, broken-->  CLOSED
+ *   RUNNING, IDLE  --end, broken-->                  CLOSED
+ * </pre>
  *
  * <p>Once the request's thread is done, what is new blocks nobody, whoever holds the pump: a client that sends one request behind
  * the other and reads none of the answers would hold the thread that has news for it, and others wait for that one. A short
  * answer that is whole goes to the container, which keeps it until the response is complete, and needs no asynchronous
  * dispatch. What may block before is said by {@link BlockingPhase}.
  */
-public final class SseConnection implements SseChannel.Events, StreamReader.Waker, EdgeClock.Ticking {
+public final class SseConnection implements SseChannel.Listener, StreamReader.Waker, EdgeClock.Ticking {
     private static final Logger log = LoggerFactory.getLogger(SseConnection.class);
     private static final int SLICE_BYTES = 128 << 10;
 
@@ -31,13 +41,13 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
     /** The same where what it has not taken takes memory that others need. */
     private static final long HURRIED_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
-    private final Pump pump = new Pump();
+    private final AtomicReference<State> state = new AtomicReference<>(State.IDLE);
     private final SseChannel channel;
     private final StreamReader reader;
-    private final ConnectionClock clock;
+    private final SseConnections connections;
+    private final EdgeClock clock;
     private final long openedAt;
     private final long maxAgeNanos;
-    private final Heartbeat heartbeat;
     private final SseComposer composer;
     private final @Nullable PeerProof proof;
     private final BlockingPhase phase;
@@ -55,26 +65,38 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
     private boolean flush;
     private boolean unconfirmed;
     private boolean checked;
+    private boolean exhausted;
     private long began;
-    private @Nullable SseBatch rest;
+    /** Whether what is composed is to be written. */
+    private boolean ready;
+
     private @Nullable Close closing;
 
-    public SseConnection(SseChannel channel, SseSource source, ConnectionClock clock) {
+    /** What the pump does. */
+    private enum State {
+        IDLE,
+        RUNNING,
+        AGAIN,
+        AWAIT_WRITABLE,
+        CLOSED
+    }
+
+    public SseConnection(SseChannel channel, SseSource source, SseConnections connections) {
         this.channel = channel;
         this.reader = source.reader();
-        this.clock = clock;
+        this.connections = connections;
+        this.clock = connections.clock;
         this.openedAt = clock.now();
         this.wroteAt = openedAt;
-        this.maxAgeNanos = clock.jitteredMaxAge();
-        this.heartbeat = new Heartbeat(clock.heartbeatNanos(), source.framing().beat());
-        this.composer = new SseComposer(source, heartbeat, clock);
+        this.maxAgeNanos = connections.times.jitteredMaxAgeNanos();
+        this.composer = new SseComposer(source, connections.times);
         this.proof = source.proof();
-        this.phase = new BlockingPhase(clock.helpers());
+        this.phase = new BlockingPhase(connections.helpers);
     }
 
     /** Lets news come, and has the head written with the first of them, or by the clock without. */
     public void open() {
-        clock.add(this);
+        connections.add(this);
         reader.wakeWith(this);
     }
 
@@ -88,7 +110,7 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
             abort();
             throw e;
         }
-        if (!pump.closed()) {
+        if (state.get() != State.CLOSED) {
             phase.end();
             wake();
         }
@@ -100,11 +122,81 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
         start();
     }
 
+    @Override
+    public void wake() {
+        if (take()) {
+            run();
+        }
+    }
+
+    @Override
+    public void hurry() {
+        hurried = true;
+        if (stuck() && clock.now() - stuckSince >= HURRIED_NANOS) {
+            abort();
+        } else {
+            wake();
+        }
+    }
+
+    @Override
+    public void onWritable() {
+        if (state.compareAndSet(State.AWAIT_WRITABLE, State.RUNNING)) {
+            run();
+        } else {
+            wake();
+        }
+    }
+
+    @Override
+    public void onBroken() {
+        abort();
+    }
+
+    @Override
+    public void abort() {
+        broken = true;
+        if (state.compareAndSet(State.AWAIT_WRITABLE, State.CLOSED)) {
+            end(Close.BROKEN);
+        } else {
+            wake();
+        }
+    }
+
+    @Override
+    public void tick(long now) {
+        if (stuck()) {
+            if (now - stuckSince >= connections.times.stall().toNanos()) {
+                connections.stalls.accept(WriteStall.ENDED);
+                log.debug("a connection made no progress for {} and is ended", connections.times.stall());
+                abort();
+            } else if (hurried && now - stuckSince >= HURRIED_NANOS) {
+                abort();
+            } else if (proof != null && now - stuckSince >= STUCK_NANOS) {
+                proof.stuck();
+            }
+            return;
+        }
+        if (!headDue && !phase.begun() && state.get() != State.CLOSED && now - openedAt >= BlockingPhase.GATHER_NANOS) {
+            openWithout();
+        }
+        if (gathering && now - wroteAt >= BlockingPhase.GATHER_NANOS) {
+            wakeHelper();
+        }
+        boolean ages = !rotate && proof == null && maxAgeNanos > 0 && now - openedAt >= maxAgeNanos;
+        if (ages) {
+            rotate = true;
+        }
+        if (ages || composer.beatDue(now, wroteAt, proof != null && proof.wanted())) {
+            wake();
+        }
+    }
+
     /** The head has waited long enough for news. */
     private void openWithout() {
         headDue = true;
         if (phase.ended()) {
-            clock.openNow(this::wake);
+            connections.openings.offer(this::wake);
         } else {
             wakeHelper();
         }
@@ -124,75 +216,30 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
         }
     }
 
-    @Override
-    public void wake() {
-        if (pump.take()) {
-            run();
-        }
-    }
-
-    @Override
-    public void hurry() {
-        hurried = true;
-        if (pump.stuck() && clock.now() - stuckSince >= HURRIED_NANOS) {
-            abort();
-        } else {
-            wake();
-        }
-    }
-
-    @Override
-    public void onWritable() {
-        if (pump.goOn()) {
-            run();
-        } else {
-            wake();
-        }
-    }
-
-    @Override
-    public void onBroken() {
-        broken = true;
-        abort();
-    }
-
-    @Override
-    public void abort() {
-        broken = true;
-        if (pump.closeStuck()) {
-            end(Close.BROKEN);
-        } else {
-            wake();
-        }
-    }
-
-    @Override
-    public void tick(long now) {
-        if (pump.stuck()) {
-            if (now - stuckSince >= clock.stallNanos()) {
-                clock.stalled(WriteStall.ENDED);
-                log.debug("a connection made no progress for {} and is ended", clock.stallDeadline());
-                abort();
-            } else if (hurried && now - stuckSince >= HURRIED_NANOS) {
-                abort();
-            } else if (proof != null && now - stuckSince >= STUCK_NANOS) {
-                proof.stuck();
+    /** Takes the pump; false if its holder looks again, or nobody can write now. */
+    private boolean take() {
+        while (true) {
+            switch (Objects.requireNonNull(state.get())) {
+                case IDLE -> {
+                    if (state.compareAndSet(State.IDLE, State.RUNNING)) {
+                        return true;
+                    }
+                }
+                case RUNNING -> {
+                    if (state.compareAndSet(State.RUNNING, State.AGAIN)) {
+                        return false;
+                    }
+                }
+                case AGAIN, AWAIT_WRITABLE, CLOSED -> {
+                    return false;
+                }
             }
-            return;
         }
-        if (!headDue && !phase.begun() && !pump.closed() && now - openedAt >= BlockingPhase.GATHER_NANOS) {
-            openWithout();
-        }
-        if (gathering && now - wroteAt >= BlockingPhase.GATHER_NANOS) {
-            wakeHelper();
-        }
-        boolean ages = !rotate && proof == null && maxAgeNanos > 0 && now - openedAt >= maxAgeNanos;
-        if (ages) {
-            rotate = true;
-        }
-        if (ages || heartbeat.due(now, wroteAt, proof != null && proof.wanted())) {
-            wake();
-        }
+    }
+
+    /** Whether it waits until the container can take more. */
+    private boolean stuck() {
+        return state.get() == State.AWAIT_WRITABLE;
     }
 
     /**
@@ -201,105 +248,120 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
      * no interrupt comes in the midst of a write is for whoever interrupts to see to.
      */
     private void run() {
-        HeldInterrupt interrupt = new HeldInterrupt();
+        boolean interrupted = false;
         try {
-            run(interrupt);
-        } finally {
-            interrupt.giveBack();
-        }
-    }
-
-    private void run(HeldInterrupt interrupt) {
-        while (true) {
-            Pump.State next;
-            try {
-                next = turn(interrupt);
-            } catch (Throwable e) {
-                Faults.report(log, "a connection broke", e);
-                closing = Close.BROKEN;
-                next = Pump.State.CLOSED;
-            }
-            if (next == Pump.State.CLOSED) {
-                pump.close();
-                end(closing == null ? Close.BROKEN : closing);
-                return;
-            }
-            if (next == Pump.State.AWAIT_WRITABLE) {
-                stuckSince = clock.now();
-                clock.stalled(WriteStall.WAITED);
-            }
-            if (pump.release(next)) {
-                return;
-            }
-        }
-    }
-
-    /** Writes as much as can be written, and says what state that leads to. */
-    private Pump.State turn(HeldInterrupt interrupt) throws IOException {
-        boolean exhausted = false;
-        while (true) {
-            interrupt.hold();
-            if (broken) {
-                closing = Close.BROKEN;
-                return Pump.State.CLOSED;
-            }
-            if (async && !channel.ready()) {
-                return Pump.State.AWAIT_WRITABLE;
-            }
-            if (flush) {
-                flush = false;
-                channel.flush();
-                continue;
-            }
-            if (unconfirmed && proof != null && !checked) {
-                checked = true;
-                channel.check();
-                continue;
-            }
-            if (rest != null || closing == null) {
-                // the close of the reader confirms what was written last
-                confirm();
-            }
-            if (rest == null && closing == null && !exhausted) {
-                rest = composer.next(headDue, rotate, !async && phase.gathers(clock.now() - wroteAt), phase.room());
-                gathering = rest == null && composer.gathered();
-                closing = composer.closing();
-                exhausted = composer.exhausted();
-            }
-            if (rest != null) {
-                int size = mayWrite(rest);
-                if (size > 0) {
-                    write(rest, size);
-                } else if (phase.isOver()) {
-                    goAsync();
-                } else {
-                    if (!phase.mayWaitHere()) {
-                        wakeHelper();
-                    }
-                    return Pump.State.IDLE;
+            exhausted = false;
+            State next = State.RUNNING;
+            while (next == State.RUNNING) {
+                interrupted |= Thread.interrupted();
+                next = turn();
+                if (next != State.RUNNING) {
+                    next = release(next);
                 }
-            } else if (closing != null) {
-                return Pump.State.CLOSED;
-            } else if (phase.isOver() && composer.opened() && !async) {
-                goAsync();
-            } else {
-                return Pump.State.IDLE;
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
             }
         }
     }
 
-    /** How much of this may be written now. What is too long for a blocking write goes ahead in part only once the head is due. */
-    private int mayWrite(SseBatch batch) {
-        return async
-                ? Math.min(batch.remaining(), SLICE_BYTES)
-                : phase.mayWrite(batch.remaining(), closing != null, headDue);
+    private State turn() {
+        try {
+            return step();
+        } catch (Throwable e) {
+            Faults.report(log, "a connection broke", e);
+            closing = Close.BROKEN;
+            return State.CLOSED;
+        }
+    }
+
+    /** Gives the pump back, and returns what state it is in then: running, if its holder has to look again. */
+    private State release(State next) {
+        if (next == State.CLOSED) {
+            state.set(State.CLOSED);
+            end(closing == null ? Close.BROKEN : closing);
+            return next;
+        }
+        if (next == State.AWAIT_WRITABLE) {
+            stuckSince = clock.now();
+            connections.stalls.accept(WriteStall.WAITED);
+        }
+        if (state.compareAndSet(State.RUNNING, next)) {
+            return next;
+        }
+        state.set(State.RUNNING);
+        exhausted = false;
+        return State.RUNNING;
+    }
+
+    /** Does the next thing that can be done; if there is none, says what state that leads to. */
+    private State step() throws IOException {
+        if (broken) {
+            closing = Close.BROKEN;
+            return State.CLOSED;
+        }
+        if (async && !channel.ready()) {
+            return State.AWAIT_WRITABLE;
+        }
+        if (flush) {
+            flush = false;
+            channel.flush();
+            return State.RUNNING;
+        }
+        if (unconfirmed && proof != null && !checked) {
+            checked = true;
+            channel.check();
+            return State.RUNNING;
+        }
+        if (ready || closing == null) {
+            // the close of the reader confirms what was written last
+            confirm();
+        }
+        if (!ready && closing == null && !exhausted) {
+            ready = composer.next(headDue, rotate, !async && phase.gathers(clock.now() - wroteAt), phase.room());
+            gathering = !ready && !composer.frames().isEmpty();
+            closing = composer.closing();
+            exhausted = composer.exhausted();
+        }
+        if (ready) {
+            return writeReady();
+        }
+        if (closing != null) {
+            return State.CLOSED;
+        }
+        if (phase.isOver() && composer.opened() && !async) {
+            goAsync();
+            return State.RUNNING;
+        }
+        return State.IDLE;
+    }
+
+    private State writeReady() throws IOException {
+        int size = mayWrite(composer.frames().size());
+        if (size > 0) {
+            write(size);
+        } else if (phase.isOver()) {
+            goAsync();
+        } else {
+            if (!phase.mayWaitHere()) {
+                wakeHelper();
+            }
+            return State.IDLE;
+        }
+        return State.RUNNING;
+    }
+
+    /** How much may be written now. What is too long for a blocking write goes ahead in part only once the head is due. */
+    private int mayWrite(int remaining) {
+        return async ? Math.min(remaining, SLICE_BYTES) : phase.mayWrite(remaining, closing != null, headDue);
     }
 
     private void goAsync() throws IOException {
         channel.leaveThread();
         async = channel.startAsync();
         if (!async) {
-            phase.neverEnds(clock.blocking());
+            phase.neverEnds(connections.blocking);
         }
     }
 
@@ -317,15 +379,15 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
     }
 
     /** Writes a slice at a time, so that a slow peer is seen to make progress. */
-    private void write(SseBatch batch, int size) throws IOException {
+    private void write(int size) throws IOException {
         began = clock.now();
         phase.writes(size);
-        ByteBuffer slice = batch.next(size);
-        if (batch.remaining() == 0) {
-            rest = null;
+        ByteBuffer slice = composer.frames().take(size);
+        if (composer.frames().isEmpty()) {
+            ready = false;
             unconfirmed = true;
         }
-        if (!async && closing != null && rest == null) {
+        if (!async && closing != null && !ready) {
             channel.writeLast(slice);
         } else {
             channel.write(slice);
@@ -334,7 +396,7 @@ public final class SseConnection implements SseChannel.Events, StreamReader.Wake
     }
 
     private void end(Close how) {
-        clock.remove(this);
+        connections.remove(this);
         if (proof != null) {
             proof.gone();
         }

@@ -3,6 +3,10 @@ package dev.holdfast.servlet.guard;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.Refusal;
+import jakarta.servlet.http.HttpServletRequest;
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.Proxy;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -14,48 +18,33 @@ import org.junit.jupiter.params.provider.ValueSource;
 class OriginPolicyTest {
     private static final OriginPolicy NOTHING_LISTED = new OriginPolicy(List.of(), List.of());
 
-    /** A request's headers, and whether it came to a loopback address. */
-    private record Asked(Map<String, String> headers, boolean toLoopback) implements RequestHeaders {
-        @Override
-        public String method() {
-            return "POST";
-        }
-
-        @Override
-        public Optional<String> header(String name) {
-            return Optional.ofNullable(headers.get(name));
-        }
-
-        @Override
-        public String host() {
-            return headers.getOrDefault("Host", "");
-        }
-
-        @Override
-        public long contentLength() {
-            return -1;
-        }
-
-        @Override
-        public String localAddress() {
-            return toLoopback ? "127.0.0.1" : "192.0.2.7";
-        }
+    /** A request with these headers, to a loopback address or another one. */
+    private static RequestHeaders asked(Map<String, String> headers, boolean toLoopback) {
+        InvocationHandler request = (proxy, method, args) -> switch (method.getName()) {
+            case "getHeader" -> headers.get(args[0]);
+            case "getHeaders" -> Collections.enumeration(List.of(headers.get(args[0])));
+            case "getProtocol" -> "HTTP/1.1";
+            case "getLocalAddr" -> toLoopback ? "127.0.0.1" : "192.0.2.7";
+            default -> throw new IllegalStateException(method.getName());
+        };
+        return new RequestHeaders((HttpServletRequest) Proxy.newProxyInstance(
+                HttpServletRequest.class.getClassLoader(), new Class<?>[] {HttpServletRequest.class}, request));
     }
 
     private static Optional<Refusal> atHome(OriginPolicy policy, String host) {
-        return refusal(policy, new Asked(Map.of("Host", host), true));
+        return refusal(policy, asked(Map.of("Host", host), true));
     }
 
     private static Optional<Refusal> outside(OriginPolicy policy, String host) {
-        return refusal(policy, new Asked(Map.of("Host", host), false));
+        return refusal(policy, asked(Map.of("Host", host), false));
     }
 
     private static Optional<Refusal> atHome(OriginPolicy policy, String host, String origin) {
-        return refusal(policy, new Asked(Map.of("Host", host, "Origin", origin), true));
+        return refusal(policy, asked(Map.of("Host", host, "Origin", origin), true));
     }
 
     private static Optional<Refusal> outside(OriginPolicy policy, String host, String origin) {
-        return refusal(policy, new Asked(Map.of("Host", host, "Origin", origin), false));
+        return refusal(policy, asked(Map.of("Host", host, "Origin", origin), false));
     }
 
     private static Optional<Refusal> refusal(OriginPolicy policy, RequestHeaders request) {

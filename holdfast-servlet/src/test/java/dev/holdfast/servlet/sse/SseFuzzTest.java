@@ -7,8 +7,6 @@ import com.code_intelligence.jazzer.api.FuzzedDataProvider;
 import com.code_intelligence.jazzer.junit.FuzzTest;
 import dev.holdfast.EndReason;
 import dev.holdfast.StreamReader;
-import dev.holdfast.servlet.EdgeOptions;
-import dev.holdfast.servlet.io.EdgeClock;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.Event;
 import dev.holdfast.spi.StreamId;
@@ -20,7 +18,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Queue;
-import java.util.concurrent.ScheduledThreadPoolExecutor;
 
 /**
  * Any messages, with heartbeats and ends between them, on a stream that the store knows sooner or later: another reader of SSE
@@ -36,36 +33,30 @@ class SseFuzzTest {
     private static final Epoch EPOCH = new Epoch(1, -7);
     private static final String ENDPOINT = "/message?sessionId=k3tKx0V8";
     private static final long HEARTBEAT_NANOS = 1_000_000_000;
-    private static final ConnectionClock CLOCK = new ConnectionClock(
-            new EdgeClock(() -> 0, new ScheduledThreadPoolExecutor(1)),
-            new SseTimes(
-                    EdgeOptions.DEFAULT.heartbeatInterval(),
-                    EdgeOptions.DEFAULT.retryInterval(),
-                    EdgeOptions.DEFAULT.maxConnectionAge(),
-                    EdgeOptions.DEFAULT.stallDeadline()),
-            stall -> {});
+    private static final SseConnections.Times TIMES = new SseConnections.Times(
+            Duration.ofSeconds(1), Duration.ofSeconds(2), Duration.ZERO, Duration.ofSeconds(30));
 
     @FuzzTest(maxDuration = "3m")
     void whatIsComposedIsReadBack(FuzzedDataProvider data) {
-        Framing framing = data.pickValue(List.of(
-                new Era("2025-11-25"),
-                new Era("2025-03-26"),
-                new EndpointFraming(ENDPOINT, ""),
-                new EndpointFraming(ENDPOINT, "k3tKx0V8")));
+        SseFraming framing = data.pickValue(List.of(
+                SseFraming.streamable("2025-11-25", ""),
+                SseFraming.streamable("2025-03-26", ""),
+                SseFraming.httpSse(ENDPOINT, "", ""),
+                SseFraming.httpSse(ENDPOINT, "k3tKx0V8", "")));
         Script script = new Script(data.consumeBoolean());
-        Heartbeat heartbeat = new Heartbeat(HEARTBEAT_NANOS, Heartbeat.COMMENT);
-        SseComposer composer = new SseComposer(SseSource.get(script, framing), heartbeat, CLOCK);
+        SseComposer composer = new SseComposer(SseSource.get(script, framing), TIMES);
         List<SseText.Read> expected = new ArrayList<>();
-        if (framing instanceof EndpointFraming) {
+        if (!framing.endpoint().isEmpty()) {
             expected.add(new SseText.Read(script.idOf(framing, script.position()), "endpoint", ENDPOINT));
         }
         ByteArrayOutputStream wire = new ByteArrayOutputStream();
         long now = 0;
         while (data.remainingBytes() > 0 && composer.closing() == null) {
             switch (data.consumeInt(0, 6)) {
-                case 0 -> heartbeat.due(now += 2 * HEARTBEAT_NANOS, 0, data.consumeBoolean());
+                case 0 -> composer.beatDue(now += 2 * HEARTBEAT_NANOS, 0, data.consumeBoolean());
                 case 1 ->
                     write(
+                            composer,
                             composer.next(
                                     data.consumeBoolean(),
                                     data.consumeBoolean(),
@@ -91,19 +82,20 @@ class SseFuzzTest {
         }
         script.record();
         while (composer.closing() == null
-                && write(composer.next(true, false, false, BlockingPhase.BATCH_BYTES), wire)) {
+                && write(composer, composer.next(true, false, false, BlockingPhase.BATCH_BYTES), wire)) {
             // until there is nothing left to write
         }
         List<SseText.Read> read = SseText.read(wire.toString(ISO_8859_1));
         assertThat(read).isEqualTo(expected.subList(0, script.taken(expected, composer)));
     }
 
-    private static boolean write(@org.jspecify.annotations.Nullable SseBatch batch, ByteArrayOutputStream wire) {
-        if (batch == null) {
+    private static boolean write(SseComposer composer, boolean ready, ByteArrayOutputStream wire) {
+        if (!ready) {
             return false;
         }
-        while (batch.remaining() > 0) {
-            ByteBuffer piece = batch.next(Math.min(batch.remaining(), PIECE));
+        SseFrames frames = composer.frames();
+        while (!frames.isEmpty()) {
+            ByteBuffer piece = frames.take(Math.min(frames.size(), PIECE));
             wire.write(piece.array(), piece.arrayOffset() + piece.position(), piece.remaining());
         }
         return true;
@@ -152,11 +144,8 @@ class SseFuzzTest {
             return (composer.opened() ? opening : 0) + (int) delivered;
         }
 
-        String idOf(Framing framing, String position) {
-            if (framing instanceof EndpointFraming sse) {
-                return sse.session().isEmpty() ? "" : sse.session() + "." + position;
-            }
-            return position;
+        String idOf(SseFraming framing, String position) {
+            return framing.ids() ? framing.session() + position : "";
         }
 
         private static String position(long offset) {

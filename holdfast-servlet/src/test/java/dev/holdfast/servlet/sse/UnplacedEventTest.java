@@ -5,32 +5,23 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.EndReason;
 import dev.holdfast.StreamReader;
-import dev.holdfast.servlet.EdgeOptions;
-import dev.holdfast.servlet.io.EdgeClock;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.Event;
 import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.StreamId;
 import java.nio.ByteBuffer;
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.Queue;
-import java.util.concurrent.ScheduledThreadPoolExecutor;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** An event that no store has is written without an id: its client goes on from the one before. */
 class UnplacedEventTest {
-    private static final ConnectionClock CLOCK = new ConnectionClock(
-            new EdgeClock(() -> 0, new ScheduledThreadPoolExecutor(1)),
-            new SseTimes(
-                    EdgeOptions.DEFAULT.heartbeatInterval(),
-                    EdgeOptions.DEFAULT.retryInterval(),
-                    EdgeOptions.DEFAULT.maxConnectionAge(),
-                    EdgeOptions.DEFAULT.stallDeadline()),
-            stall -> {});
+    private static final SseConnections.Times TIMES = new SseConnections.Times(
+            Duration.ofSeconds(1), Duration.ofSeconds(2), Duration.ZERO, Duration.ofSeconds(30));
 
     private static Event event(long offset, String text) {
         return new Event(
@@ -38,16 +29,18 @@ class UnplacedEventTest {
     }
 
     static List<Framing> framings() {
-        return List.of(new Era("2025-11-25"), new Era("2025-03-26"), new EndpointFraming("/message", "k3tKx0V8"));
+        return List.of(
+                SseFraming.streamable("2025-11-25", ""),
+                SseFraming.streamable("2025-03-26", ""),
+                SseFraming.httpSse("/message", "k3tKx0V8", ""));
     }
 
     @ParameterizedTest
     @MethodSource("framings")
     void hasNoId(Framing framing) {
-        SseComposer composer = new SseComposer(
-                SseSource.get(new Ending(), framing), new Heartbeat(Long.MAX_VALUE / 2, Heartbeat.COMMENT), CLOCK);
-        SseBatch batch = Objects.requireNonNull(composer.next(true, false, false, 1 << 16));
-        ByteBuffer all = batch.next(batch.remaining());
+        SseComposer composer = new SseComposer(SseSource.get(new Ending(), framing), TIMES);
+        assertThat(composer.next(true, false, false, 1 << 16)).isTrue();
+        ByteBuffer all = composer.frames().take(composer.frames().size());
         String wire = US_ASCII.decode(all).toString();
         assertThat(wire).contains("at 1\nevent: message\ndata: stored\n\nevent: message\ndata: unstored\n\n");
         assertThat(composer.closing()).isEqualTo(StreamReader.Close.IN_ORDER);

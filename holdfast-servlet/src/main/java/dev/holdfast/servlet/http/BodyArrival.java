@@ -1,4 +1,4 @@
-package dev.holdfast.servlet.body;
+package dev.holdfast.servlet.http;
 
 import dev.holdfast.Refusal;
 import dev.holdfast.servlet.guard.Rejection;
@@ -33,10 +33,10 @@ final class BodyArrival implements ReadListener, EdgeClock.Ticking {
     }
 
     private final ReentrantLock reading = new ReentrantLock();
+    private final Exchange exchange;
     private final ServletInputStream in;
     private final BodyBuffer body;
-    private final BodyClock clock;
-    private final BodyTaker taker;
+    private final BodyReader reader;
     private State state;
     private volatile long since;
     private volatile long patience;
@@ -44,25 +44,25 @@ final class BodyArrival implements ReadListener, EdgeClock.Ticking {
     private byte[] scratch;
 
     private BodyArrival(
-            State state, ServletInputStream in, BodyBuffer body, BodyClock clock, BodyTaker taker, long patience) {
+            State state, Exchange exchange, ServletInputStream in, BodyBuffer body, BodyReader reader, long patience) {
         this.state = state;
+        this.exchange = exchange;
         this.in = in;
         this.body = body;
-        this.clock = clock;
-        this.taker = taker;
-        this.since = clock.now();
+        this.reader = reader;
+        this.since = reader.clock.now();
         this.patience = patience;
         this.scratch = new byte[state == State.REFUSED ? SCRATCH : 0];
     }
 
     /** A body to read. */
-    static BodyArrival wanted(ServletInputStream in, BodyBuffer body, BodyClock clock, BodyTaker taker) {
-        return new BodyArrival(State.WANTED, in, body, clock, taker, clock.deadlineNanos());
+    static BodyArrival wanted(Exchange exchange, ServletInputStream in, BodyBuffer body, BodyReader reader) {
+        return new BodyArrival(State.WANTED, exchange, in, body, reader, reader.deadlineNanos);
     }
 
     /** A body whose refusal is answered already. */
-    static BodyArrival refused(ServletInputStream in, BodyBuffer body, BodyClock clock, BodyTaker taker) {
-        return new BodyArrival(State.REFUSED, in, body, clock, taker, LINGER_NANOS);
+    static BodyArrival refused(Exchange exchange, ServletInputStream in, BodyBuffer body, BodyReader reader) {
+        return new BodyArrival(State.REFUSED, exchange, in, body, reader, LINGER_NANOS);
     }
 
     /**
@@ -70,7 +70,7 @@ final class BodyArrival implements ReadListener, EdgeClock.Ticking {
      * that has read the body already, for example.
      */
     boolean begin() {
-        clock.add(this);
+        reader.arrivals.add(this);
         try {
             in.setReadListener(this);
             return true;
@@ -98,12 +98,12 @@ final class BodyArrival implements ReadListener, EdgeClock.Ticking {
     private void take() throws IOException {
         Optional<Rejection> fault = takeReady();
         if (fault.isPresent()) {
-            taker.refuse(fault.get());
+            exchange.send(fault.get());
             // a container calls again only if it was asked for more when there was none
             takeReady();
         }
         // whoever always has more to send keeps the clock out of the lock
-        tick(clock.now());
+        tick(reader.clock.now());
     }
 
     /** Reads what is ready, and says so if that has to be refused. */
@@ -118,12 +118,12 @@ final class BodyArrival implements ReadListener, EdgeClock.Ticking {
                     more = fault.isPresent() || body.readFrom(in) >= 0;
                     fault = fault.or(body::excess);
                 } else {
-                    more = in.read(scratch) >= 0 && !overdue(clock.now());
+                    more = in.read(scratch) >= 0 && !overdue(reader.clock.now());
                 }
             }
             if (fault.isPresent()) {
                 state = State.REFUSED;
-                since = clock.now();
+                since = reader.clock.now();
                 patience = LINGER_NANOS;
                 scratch = new byte[SCRATCH];
                 body.drop();
@@ -139,13 +139,13 @@ final class BodyArrival implements ReadListener, EdgeClock.Ticking {
         State before = over();
         try {
             if (before == State.WANTED) {
-                taker.whole(body.take());
+                exchange.arrived(body.take());
             } else if (before == State.REFUSED) {
-                taker.end();
+                exchange.end();
             }
         } catch (Throwable e) {
             body.drop();
-            taker.fail(e);
+            exchange.fail(e);
         }
     }
 
@@ -153,7 +153,7 @@ final class BodyArrival implements ReadListener, EdgeClock.Ticking {
     private void fail(Throwable failure) {
         if (over() != State.OVER) {
             body.drop();
-            taker.fail(failure);
+            exchange.fail(failure);
         }
     }
 
@@ -182,11 +182,11 @@ final class BodyArrival implements ReadListener, EdgeClock.Ticking {
         if (before == State.WANTED) {
             body.drop();
             Rejection late = Rejection.of(Refusal.BODY_TIME);
-            if (!clock.refuse(() -> answer(late))) {
-                taker.abandon(late);
+            if (!reader.overdue.offer(() -> answer(late))) {
+                exchange.abandon(late);
             }
         } else if (before == State.REFUSED) {
-            taker.end();
+            exchange.end();
         }
     }
 
@@ -201,19 +201,19 @@ final class BodyArrival implements ReadListener, EdgeClock.Ticking {
             body.drop();
             answer(rejection);
         } else if (before == State.REFUSED) {
-            taker.end();
+            exchange.end();
         }
     }
 
     private void answer(Rejection rejection) {
         try {
-            taker.refuse(rejection);
-            taker.end();
+            exchange.send(rejection);
+            exchange.end();
         } catch (IllegalStateException e) {
             Faults.report(log, "an answer could not be written", e);
-            taker.end();
+            exchange.end();
         } catch (Throwable e) {
-            taker.fail(e);
+            exchange.fail(e);
         }
     }
 
@@ -228,7 +228,7 @@ final class BodyArrival implements ReadListener, EdgeClock.Ticking {
     }
 
     private State leave() {
-        clock.remove(this);
+        reader.arrivals.remove(this);
         State before = state;
         state = State.OVER;
         return before;

@@ -1,4 +1,4 @@
-package dev.holdfast.servlet.body;
+package dev.holdfast.servlet.http;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -1,4 +1,4 @@
-package dev.holdfast.servlet.http;
+package dev.holdfast.servlet.guard;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -13,14 +13,14 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Which host a request calls, whatever the version of HTTP says it by. */
-class ServletRequestHeadersTest {
+class RequestHeadersTest {
     /** A request of which a container tells no more than the answers to some questions; no answer is null. */
-    private static ServletRequestHeaders request(Map<String, Object> answers) {
+    private static RequestHeaders request(Map<String, Object> answers) {
         Object request = Proxy.newProxyInstance(
                 HttpServletRequest.class.getClassLoader(),
                 new Class<?>[] {HttpServletRequest.class},
                 (proxy, method, args) -> answer(answers, method.getName()));
-        return new ServletRequestHeaders((HttpServletRequest) request);
+        return new RequestHeaders((HttpServletRequest) request);
     }
 
     private static @Nullable Object answer(Map<String, Object> answers, String question) {
@@ -29,7 +29,7 @@ class ServletRequestHeadersTest {
                 : answers.get(question);
     }
 
-    private static ServletRequestHeaders of(String protocol, String scheme, String name, int port) {
+    private static RequestHeaders of(String protocol, String scheme, String name, int port) {
         return request(
                 Map.of("getProtocol", protocol, "getScheme", scheme, "getServerName", name, "getServerPort", port));
     }

@@ -1,4 +1,4 @@
-package dev.holdfast.servlet.body;
+package dev.holdfast.servlet.http;
 
 import dev.holdfast.Quota;
 import dev.holdfast.Refusal;

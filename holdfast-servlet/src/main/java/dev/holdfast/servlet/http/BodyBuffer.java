@@ -1,4 +1,4 @@
-package dev.holdfast.servlet.body;
+package dev.holdfast.servlet.http;
 
 import dev.holdfast.servlet.guard.Rejection;
 import java.io.IOException;

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-class SseBatchTest {
+class SseFramesTest {
     /** So long that it is not gathered. */
     private static final String LONG = "[1,\r\n" + "x".repeat(400_000) + "\n]";
 
@@ -29,10 +29,10 @@ class SseBatchTest {
                 + json.replace('\n', ' ').replace('\r', ' ') + "\n\n";
     }
 
-    private static String taken(SseBatch batch, int piece) {
+    private static String taken(SseFrames frames, int piece) {
         ByteArrayOutputStream wire = new ByteArrayOutputStream();
-        while (batch.remaining() > 0) {
-            ByteBuffer next = batch.next(Math.min(piece, batch.remaining()));
+        while (!frames.isEmpty()) {
+            ByteBuffer next = frames.take(Math.min(piece, frames.size()));
             wire.write(next.array(), next.arrayOffset() + next.position(), next.remaining());
         }
         return wire.toString(ISO_8859_1);
@@ -48,7 +48,7 @@ class SseBatchTest {
         frames.add("retry: 1\n\n".getBytes(ISO_8859_1));
         String expected = frame("a", SHORT) + frame("b", LONG) + frame("c", LONG) + frame("d", SHORT) + "retry: 1\n\n";
         assertThat(frames.size()).isEqualTo(expected.length());
-        assertThat(taken(frames.take(), piece)).isEqualTo(expected);
+        assertThat(taken(frames, piece)).isEqualTo(expected);
         assertThat(frames.isEmpty()).isTrue();
     }
 
@@ -57,7 +57,7 @@ class SseBatchTest {
         Event event = event(LONG);
         byte[] before = event.bytes().clone();
         frames.add(event);
-        taken(frames.take(), 5_000);
+        taken(frames, 5_000);
         assertThat(event.bytes()).isEqualTo(before);
     }
 }

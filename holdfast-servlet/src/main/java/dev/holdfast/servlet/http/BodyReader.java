@@ -1,87 +1,93 @@
-package dev.holdfast.servlet.body;
+package dev.holdfast.servlet.http;
 
 import dev.holdfast.Quota;
 import dev.holdfast.Refusal;
 import dev.holdfast.servlet.guard.Rejection;
-import jakarta.servlet.AsyncContext;
+import dev.holdfast.servlet.io.BlockingPool;
+import dev.holdfast.servlet.io.EdgeClock;
 import jakarta.servlet.ServletInputStream;
 import jakarta.servlet.http.HttpServletRequest;
-import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.Optional;
+import java.util.Set;
 
 /**
- * Reads a request's body without ever waiting for it on a thread, unless a filter has put a stream before it that cannot be read
- * otherwise. A body has a largest size and a deadline, and takes memory of a quota that
+ * Reads the bodies of an endpoint's requests without ever waiting for one on a thread, unless a filter has put a stream before it that
+ * cannot be read otherwise, or the request stays on its thread. A body has a largest size and a deadline, and takes memory of a quota that
  * all share.
  */
 public final class BodyReader {
     private static final int SCRATCH = 4 << 10;
+    private static final int MAX_OVERDUE = 256;
+
+    final EdgeClock clock;
+    /** How long a body may take to arrive. */
+    final long deadlineNanos;
+    /** The bodies that are arriving. */
+    final Set<BodyArrival> arrivals;
+    /**
+     * Answers requests whose bodies are overdue. Not shared with other work: a client that does not read its answer holds a thread for as
+     * long as the container lets it.
+     */
+    final BlockingPool overdue = new BlockingPool("holdfast-refusal", MAX_OVERDUE);
 
     private final int limit;
     private final Quota quota;
     private final RequestMemory.Cost cost;
-    private final BodyClock clock;
 
     /**
      * A reader.
      *
      * @param limit bytes that one body may have
+     * @param deadline how long one may take to arrive
      * @param quota bytes of memory that all requests may take
      * @param cost what one of them takes
      */
-    public BodyReader(int limit, Quota quota, RequestMemory.Cost cost, BodyClock clock) {
+    public BodyReader(int limit, Duration deadline, Quota quota, RequestMemory.Cost cost, EdgeClock clock) {
         this.limit = limit;
+        this.deadlineNanos = deadline.toNanos();
         this.quota = quota;
         this.cost = cost;
         this.clock = clock;
+        this.arrivals = clock.group();
+    }
+
+    /** Ends its threads. */
+    public void stop() {
+        overdue.stop();
     }
 
     /** The memory of a request whose body has yet to come. */
-    public RequestMemory memory() {
+    RequestMemory memory() {
         return new RequestMemory(quota, cost);
     }
 
-    /** Returns the whole body if it has arrived already; else it is handed over later, on a thread of the container. */
-    public Optional<byte[]> read(HttpServletRequest request, HttpServletResponse response, BodyTaker taker)
-            throws IOException {
-        return read(request, response, taker, BodyReader::readArrived);
-    }
-
     /**
-     * Returns the whole body, for which this thread waits; empty if it was refused. A silence is bounded by what the container allows,
-     * all of it by the deadline.
+     * Returns the whole body if it has arrived already; else the exchange gets it later, on a thread of the container, or is answered.
+     *
+     * @param waits whether this thread waits for all of it: a silence is bounded by what the container allows, the whole by the deadline
      */
-    public Optional<byte[]> await(HttpServletRequest request, HttpServletResponse response, BodyTaker taker)
-            throws IOException {
-        return read(request, response, taker, this::readAll);
-    }
-
-    /** How much of a body is read at once. */
-    private interface FirstPart {
-        Optional<Rejection> read(ServletInputStream in, BodyBuffer body) throws IOException;
-    }
-
-    private Optional<byte[]> read(
-            HttpServletRequest request, HttpServletResponse response, BodyTaker taker, FirstPart first)
-            throws IOException {
+    Optional<byte[]> read(Exchange exchange, boolean waits) throws IOException {
+        HttpServletRequest request = exchange.request();
         ServletInputStream in = request.getInputStream();
-        BodyBuffer body = new BodyBuffer(taker.memory(), limit, request.getContentLength());
+        BodyBuffer body = new BodyBuffer(exchange.memory(), limit, request.getContentLength());
         try {
             Optional<Rejection> fault = body.check();
             if (fault.isEmpty()) {
-                fault = first.read(in, body);
+                fault = waits ? readAll(in, body) : readArrived(in, body);
             }
             if (fault.isEmpty() && !body.whole()) {
-                if (later(request, response, BodyArrival.wanted(in, body, clock, taker))) {
+                exchange.defer();
+                if (BodyArrival.wanted(exchange, in, body, this).begin()) {
                     return Optional.empty();
                 }
                 fault = readAll(in, body);
             }
             if (fault.isPresent()) {
                 body.drop();
-                taker.refuse(fault.get());
-                drop(request, response, BodyArrival.refused(in, body, clock, taker), taker);
+                exchange.send(fault.get());
+                drop(exchange, in, body);
                 return Optional.empty();
             }
         } catch (IOException | RuntimeException | Error e) {
@@ -92,7 +98,7 @@ public final class BodyReader {
     }
 
     /** Whether a part of the body has not arrived yet. The part that has arrived is read and dropped. */
-    public boolean unread(HttpServletRequest request) throws IOException {
+    boolean unread(HttpServletRequest request) throws IOException {
         long left = request.getContentLengthLong();
         if (left <= 0) {
             return request.getHeader("Transfer-Encoding") != null;
@@ -109,30 +115,21 @@ public final class BodyReader {
         return left > 0;
     }
 
-    /** Reads and drops for 2 s what still arrives of a body that was rejected. */
-    public void forget(HttpServletRequest request, HttpServletResponse response, BodyTaker taker) throws IOException {
-        if (request.getHeader("Expect") == null) {
-            BodyBuffer nothing = new BodyBuffer(taker.memory(), limit, 0);
-            drop(request, response, BodyArrival.refused(request.getInputStream(), nothing, clock, taker), taker);
+    /** Reads and drops for 2 s what still arrives of a body whose request was rejected. */
+    void forget(Exchange exchange) throws IOException {
+        if (exchange.request().getHeader("Expect") == null) {
+            drop(exchange, exchange.request().getInputStream(), new BodyBuffer(exchange.memory(), limit, 0));
         } else {
-            taker.end();
+            exchange.end();
         }
     }
 
-    private static void drop(
-            HttpServletRequest request, HttpServletResponse response, BodyArrival rest, BodyTaker taker) {
-        if (!later(request, response, rest)) {
-            taker.end();
+    /** Leaves the rest of a body to the threads of the container; ends the request if they cannot be told to read it. */
+    private void drop(Exchange exchange, ServletInputStream in, BodyBuffer body) {
+        exchange.defer();
+        if (!BodyArrival.refused(exchange, in, body, this).begin()) {
+            exchange.end();
         }
-    }
-
-    /** Leaves the rest of a body to the threads of the container; false if they cannot be told to read it. */
-    private static boolean later(HttpServletRequest request, HttpServletResponse response, BodyArrival arrival) {
-        if (!request.isAsyncStarted()) {
-            AsyncContext context = request.startAsync(request, response);
-            context.setTimeout(0);
-        }
-        return arrival.begin();
     }
 
     /** Reads what has come with the head, so that it needs no other thread. */
@@ -157,7 +154,7 @@ public final class BodyReader {
             if (body.readFrom(in) < 0 && !body.whole()) {
                 return Optional.of(Rejection.brokenBody());
             }
-            if (!body.whole() && clock.now() - since > clock.deadlineNanos()) {
+            if (!body.whole() && clock.now() - since > deadlineNanos) {
                 return Optional.of(Rejection.of(Refusal.BODY_TIME));
             }
         }

@@ -5,12 +5,12 @@ package dev.holdfast.servlet.http;
  * steps a request has, they are done one after the other by {@link Exchange#follow}, on the thread that has the request at that moment.
  */
 @FunctionalInterface
-public interface Step {
+public interface NextStep {
     /** The request is answered, or goes on elsewhere. */
-    Step DONE = () -> {
+    NextStep DONE = () -> {
         throw new IllegalStateException("nothing comes after the last step");
     };
 
     /** Does this step, and returns the next; {@link #DONE} if there is none. */
-    Step next();
+    NextStep next();
 }

@@ -12,8 +12,8 @@ import org.slf4j.LoggerFactory;
  * A few threads for work that may block for a moment. Threads of the container log an error for work after the end of a
  * response, and the common pool of the JVM belongs to the application, which may block it for long.
  */
-public final class Writers {
-    private static final Logger log = LoggerFactory.getLogger(Writers.class);
+public final class BlockingPool {
+    private static final Logger log = LoggerFactory.getLogger(BlockingPool.class);
     private static final int FEW = 4;
     private static final long IDLE_SECONDS = 10;
     private static final long FAILED_NANOS = TimeUnit.SECONDS.toNanos(5);
@@ -23,27 +23,27 @@ public final class Writers {
     private final AtomicInteger open = new AtomicInteger();
     private volatile long failedUntil = System.nanoTime();
 
-    private final class Writer extends Thread {
-        private Writer(Runnable task, String name) {
+    private final class Worker extends Thread {
+        private Worker(Runnable task, String name) {
             super(task, name);
         }
 
-        private boolean of(Writers pool) {
-            return pool == Writers.this;
+        private boolean of(BlockingPool pool) {
+            return pool == BlockingPool.this;
         }
     }
 
     /** Four threads of a name, for which at most so many tasks wait. */
-    public Writers(String name, int queue) {
+    public BlockingPool(String name, int queue) {
         this(name, FEW, queue);
     }
 
     /** At most so many threads of a name, for which at most so many tasks wait. */
-    public Writers(String name, int most, int queue) {
+    public BlockingPool(String name, int most, int queue) {
         this.most = most;
         this.threads = new ThreadPoolExecutor(
                 most, most, IDLE_SECONDS, TimeUnit.SECONDS, new LinkedBlockingQueue<>(queue), task -> {
-                    Thread thread = new Writer(task, name);
+                    Thread thread = new Worker(task, name);
                     thread.setDaemon(true);
                     return thread;
                 });
@@ -62,7 +62,7 @@ public final class Writers {
         } catch (OutOfMemoryError e) {
             open.decrementAndGet();
             if (!failedLately()) {
-                log.error("there is no thread for a writer", e);
+                log.error("there is no thread for work that may block", e);
             }
             failedUntil = System.nanoTime() + FAILED_NANOS;
             return false;
@@ -81,14 +81,14 @@ public final class Writers {
 
     /** Whether the current thread is one of these. */
     public boolean here() {
-        return Thread.currentThread() instanceof Writer writer && writer.of(this);
+        return Thread.currentThread() instanceof Worker worker && worker.of(this);
     }
 
     private void run(Runnable work) {
         try {
             work.run();
         } catch (Throwable e) {
-            log.error("a writer failed", e);
+            log.error("work that may block failed", e);
         } finally {
             open.decrementAndGet();
         }

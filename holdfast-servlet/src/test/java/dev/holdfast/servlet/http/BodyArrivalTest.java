@@ -1,15 +1,20 @@
-package dev.holdfast.servlet.body;
+package dev.holdfast.servlet.http;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.Quota;
 import dev.holdfast.Refusal;
-import dev.holdfast.servlet.guard.Rejection;
 import dev.holdfast.servlet.io.EdgeClock;
+import jakarta.servlet.AsyncContext;
 import jakarta.servlet.ReadListener;
 import jakarta.servlet.ServletInputStream;
+import jakarta.servlet.ServletOutputStream;
+import jakarta.servlet.WriteListener;
+import jakarta.servlet.http.HttpServletRequest;
+import jakarta.servlet.http.HttpServletResponse;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
+import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -21,6 +26,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -35,16 +42,15 @@ class BodyArrivalTest {
     private final AtomicInteger faults = new AtomicInteger();
     private final ScheduledThreadPoolExecutor scheduler = new ScheduledThreadPoolExecutor(1);
     private final EdgeClock time = new EdgeClock(this::time, scheduler);
-    private final BodyClock clock = new BodyClock(time, DEADLINE);
     private final Quota room = new Quota(8 * LIMIT, 50, Refusal.BODY_ROOM);
-    private final RequestMemory memory = new RequestMemory(room, (bytes, tokens) -> bytes);
+    private final BodyReader bodies = new BodyReader(LIMIT, DEADLINE, room, (bytes, tokens) -> bytes, time);
     private final CountDownLatch gate = new CountDownLatch(1);
 
     @AfterEach
     void stop() {
         gate.countDown();
         time.stop();
-        clock.stop();
+        bodies.stop();
         scheduler.shutdownNow();
     }
 
@@ -116,47 +122,52 @@ class BodyArrivalTest {
         }
     }
 
-    /** Writes down what it is told, and has nobody who reads an answer where it is so told. */
-    private class Client implements BodyTaker {
+    /** A client whose request is so far read, and what it is answered. */
+    private class Client {
         private final List<Refusal> refusals = new CopyOnWriteArrayList<>();
         private final CompletableFuture<String> end = new CompletableFuture<>();
+        private final Exchange exchange = new Exchange(
+                stub(HttpServletRequest.class, this::ofRequest),
+                stub(HttpServletResponse.class, this::ofResponse),
+                bodies,
+                (refusal, detail) -> refusals.add(refusal));
+        private volatile boolean written;
 
-        @Override
-        public RequestMemory memory() {
-            return memory;
+        private @Nullable Object ofRequest(String method) {
+            return switch (method) {
+                case "isAsyncStarted" -> true;
+                case "getProtocol" -> "HTTP/1.1";
+                case "getAsyncContext" ->
+                    stub(AsyncContext.class, called -> {
+                        if (called.equals("complete")) {
+                            complete();
+                        }
+                        return null;
+                    });
+                default -> null;
+            };
         }
 
-        @Override
-        public void whole(byte[] body) {
-            end.complete("whole");
+        private @Nullable Object ofResponse(String method) {
+            if (method.equals("getOutputStream")) {
+                write();
+                written = true;
+                return stub();
+            }
+            return null;
         }
 
-        @Override
-        public void refuse(Rejection rejection) {
-            refusals.add(rejection.refusal());
-        }
+        void write() {}
 
-        @Override
-        public void abandon(Rejection rejection) {
-            refusals.add(rejection.refusal());
-            end.complete("abandoned");
-        }
-
-        @Override
-        public void fail(Throwable failure) {
-            end.complete("failed");
-        }
-
-        @Override
-        public void end() {
-            end.complete("ended");
+        void complete() {
+            end.complete(written ? "ended" : "abandoned");
         }
     }
 
+    /** A client that reads no answer. */
     private final class Deaf extends Client {
         @Override
-        public void refuse(Rejection rejection) {
-            super.refuse(rejection);
+        void write() {
             try {
                 gate.await();
             } catch (InterruptedException e) {
@@ -165,16 +176,42 @@ class BodyArrivalTest {
         }
     }
 
+    private static <T> T stub(Class<T> type, Function<String, @Nullable Object> answers) {
+        return type.cast(Proxy.newProxyInstance(
+                type.getClassLoader(),
+                new Class<?>[] {type},
+                (proxy, method, args) -> answers.apply(method.getName())));
+    }
+
+    private static ServletOutputStream stub() {
+        return new ServletOutputStream() {
+            @Override
+            public boolean isReady() {
+                return true;
+            }
+
+            @Override
+            public void setWriteListener(WriteListener listener) {}
+
+            @Override
+            public void write(int b) {}
+        };
+    }
+
+    private BodyArrival arrival(Client client, ServletInputStream in, BodyBuffer body) {
+        return BodyArrival.wanted(client.exchange, in, body, bodies);
+    }
+
     private void begin(Client client) throws IOException {
-        BodyBuffer body = new BodyBuffer(memory, LIMIT, LIMIT);
+        BodyBuffer body = new BodyBuffer(client.exchange.memory(), LIMIT, LIMIT);
         body.grow();
         assertThat(body.readFrom(new ByteArrayInputStream(new byte[100]))).isEqualTo(100);
-        BodyArrival.wanted(new Silent(), body, clock, client).begin();
+        arrival(client, new Silent(), body).begin();
     }
 
     /** Lets a body come that is not announced, as far as it is there. */
     private void arrive(ServletInputStream in, Client client) throws IOException {
-        BodyArrival arrival = BodyArrival.wanted(in, new BodyBuffer(memory, LIMIT, -1), clock, client);
+        BodyArrival arrival = arrival(client, in, new BodyBuffer(client.exchange.memory(), LIMIT, -1));
         assertThat(arrival.begin()).isTrue();
         arrival.onDataAvailable();
     }
@@ -231,7 +268,7 @@ class BodyArrivalTest {
     void aFaultOfOneDoesNotStopTheClockForTheOthers() throws Exception {
         Client broken = new Client() {
             @Override
-            public void end() {
+            void complete() {
                 throw new StackOverflowError("by the test");
             }
         };
