@@ -67,7 +67,7 @@ final class Capacity {
         }
 
         private boolean evict() {
-            return session.parking().mayPark(state) ? session.parking().park(state) : end();
+            return session.end().mayPark(state) ? session.end().park(state) : end();
         }
 
         private boolean end() {
@@ -76,7 +76,7 @@ final class Capacity {
 
         /** What can wait in the store goes there or stays: while the store is slow or fails, it stays. */
         private boolean canGo() {
-            return session.parking().resting() || !session.parking().mayPark(state);
+            return session.end().resting() || !session.end().mayPark(state);
         }
     }
 

@@ -3,7 +3,6 @@ package dev.holdfast.engine;
 import dev.holdfast.log.EngineClock;
 import dev.holdfast.session.Lifecycle;
 import dev.holdfast.session.LiveSession;
-import dev.holdfast.session.TimeText;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -64,7 +63,7 @@ final class Drain {
             Duration most = timeout.compareTo(LONGEST) < 0 ? timeout : LONGEST;
             Duration patience = most.isNegative() ? Duration.ZERO : most;
             long deadline = clock.now() + patience.toNanos();
-            tell("waits up to " + TimeText.of(patience) + " for");
+            tell("waits up to " + EngineClock.text(patience) + " for");
             await(this::callsAreOver, deadline, () -> {
                 tell("did not wait any longer for");
                 deliver(deadline);
@@ -93,7 +92,7 @@ final class Drain {
     /** A session for which other nodes wait leaves when its own calls are over. */
     private void letGo(LiveSession session) {
         Lifecycle.State state = session.lifecycle().state();
-        if (state.running() > 0 || state.closed() || !session.parking().awaited()) {
+        if (state.running() > 0 || state.closed() || !session.end().awaited()) {
             return;
         }
         long now = clock.now();
@@ -101,7 +100,7 @@ final class Drain {
         if (until == null) {
             session.end().handOver();
         } else if (state.readers() == 0 || now - until >= 0) {
-            session.parking().leave(state);
+            session.end().leave(state);
         }
     }
 
@@ -138,7 +137,7 @@ final class Drain {
 
     /** Sessions that are being opened end themselves when they are. */
     private void endSessions() {
-        live.all().forEach(session -> session.parking().drain());
+        live.all().forEach(session -> session.end().drain());
         await(counts::nothingIsLeft, clock.now() + BACKENDS_NANOS, () -> done.complete(null));
     }
 

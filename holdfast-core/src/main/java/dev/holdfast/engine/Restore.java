@@ -145,7 +145,7 @@ final class Restore {
         session.opening().restore(id, claim, events, () -> live.add(session));
         host.makeRoom();
         if (host.draining()) {
-            session.parking().drain();
+            session.end().drain();
             return new Unavailable(Refusal.DRAINING);
         }
         return new Found(cluster.face(session));

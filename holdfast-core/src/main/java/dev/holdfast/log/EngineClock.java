@@ -1,6 +1,7 @@
 package dev.holdfast.log;
 
 import dev.holdfast.LogThrottle;
+import java.math.BigDecimal;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.concurrent.TimeUnit;
@@ -20,6 +21,7 @@ public final class EngineClock {
     private static final Logger logger = LoggerFactory.getLogger(EngineClock.class);
     private static final Duration LEAST_SLEEP = Duration.ofSeconds(30);
     private static final int MISSED_LOOKS = 4;
+    private static final int MILLIS_OF_SECOND = 1000;
 
     private final LongSupplier monotonic;
     private final InstantSource wall;
@@ -70,5 +72,28 @@ public final class EngineClock {
         wallMillis = millis;
         lookedAt = now;
         return now;
+    }
+
+    /** A duration as people read it, without what is below a millisecond: {@code 12 s}, {@code 1.5 s}, {@code 250 ms}, {@code 23 min 5 s}, {@code 2 h}. */
+    public static String text(Duration duration) {
+        long millis = duration.toMillis();
+        if (millis < MILLIS_OF_SECOND) {
+            return millis == 0 ? "0 s" : millis + " ms";
+        }
+        StringBuilder text = new StringBuilder();
+        add(text, duration.toHours(), " h");
+        add(text, duration.toMinutesPart(), " min");
+        int rest = duration.toSecondsPart() * MILLIS_OF_SECOND + duration.toMillisPart();
+        if (rest > 0) {
+            text.append(BigDecimal.valueOf(rest, 3).stripTrailingZeros().toPlainString())
+                    .append(" s ");
+        }
+        return text.toString().strip();
+    }
+
+    private static void add(StringBuilder text, long count, String unit) {
+        if (count > 0) {
+            text.append(count).append(unit).append(' ');
+        }
     }
 }

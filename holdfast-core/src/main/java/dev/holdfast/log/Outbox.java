@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -93,6 +94,9 @@ public final class Outbox {
     private @Nullable Batch appending;
     private @Nullable Renewal renewal;
     private @Nullable Throwable doubt;
+    /** What is to be done when the log goes on, because the store did not take it. */
+    private final LazyQueue<Consumer<Step>> postponed = new LazyQueue<>();
+
     private boolean leaving;
     private long taken;
 
@@ -188,6 +192,19 @@ public final class Outbox {
         } else {
             hurry(step);
         }
+    }
+
+    /** Does something with the log, now or when it goes on; nothing if it never will. */
+    public void whenOpen(Step now, Consumer<Step> action) {
+        if (open()) {
+            action.accept(now);
+        } else if (!closed()) {
+            postponed.addLast(action);
+        }
+    }
+
+    private void goOn(Step step) {
+        postponed.takeAll().forEach(action -> action.accept(step));
     }
 
     /** Makes a change of the record sooner or later, whatever the store does. */
@@ -293,7 +310,7 @@ public final class Outbox {
             List<Pending> refused = current;
             current = List.of();
             refuse(refused, failure, step);
-            owner.recovered(step);
+            goOn(step);
         } else {
             doubt(failure, step);
         }
@@ -388,6 +405,7 @@ public final class Outbox {
         Collections.reverse(newestFirst);
         for (Pending pending : newestFirst) {
             pending.failure = failure;
+            postponed.addFirst(pending::again);
             owner.refused(pending, step);
         }
         Pending.fail(entries, failure, step);
@@ -430,7 +448,7 @@ public final class Outbox {
             current = List.of();
             refuse(batch, Objects.requireNonNull(doubt, "nothing has failed"), step);
         }
-        owner.recovered(step);
+        goOn(step);
     }
 
     /**

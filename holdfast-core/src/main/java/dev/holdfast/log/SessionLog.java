@@ -31,9 +31,6 @@ public final class SessionLog {
         /** The log cannot go on before a {@link SessionLog#claim}. */
         void doubtful(Throwable failure, Step step);
 
-        /** The log goes on. */
-        void recovered(Step step);
-
         /** A step is about to end. */
         void concluding(Step step);
 

@@ -12,29 +12,27 @@ import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RecordChange;
+import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.TooLargeException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Consumer;
 import java.util.function.Predicate;
 
-/** How the requests of a session's client end: with an answer of the backend, with an error of the engine's own, or without either. */
+/**
+ * How the requests of a session's client end: with an answer of the backend, with an error of the engine's own, or without either; and
+ * what else the engine itself tells the client.
+ */
 final class Answers {
     private static final String NOT_STORED = "the response could not be stored";
 
     private final SessionCore core;
-    private final OwnMessages own;
     /** Why the latest backend is gone. */
     private String lastLoss = "";
 
-    Answers(SessionCore core, OwnMessages own) {
+    Answers(SessionCore core) {
         this.core = core;
-        this.own = own;
-    }
-
-    /** By whom it says what is of its own. */
-    OwnMessages own() {
-        return own;
     }
 
     /**
@@ -52,7 +50,7 @@ final class Answers {
 
     /** The backend has answered a request while the log is not open. */
     void loseAnswer(CallRequest request, Step now) {
-        own.whenOpen(now, step -> fail(request, NOT_STORED, step));
+        core.outbox().whenOpen(now, step -> fail(request, NOT_STORED, step));
     }
 
     private Pending answer(CallRequest request, OutboundMessage answer, String otherwise, Step step) {
@@ -119,7 +117,7 @@ final class Answers {
             if (why instanceof TooLargeException tooLarge) {
                 fail(request, tooLargeForStore(tooLarge), step);
             } else if (why instanceof StoreUnavailableException && why.getCause() instanceof TooLargeException) {
-                own.whenOpen(step, open -> {
+                core.outbox().whenOpen(step, open -> {
                     if (request.open()) {
                         answer(request, message, otherwise, open);
                     }
@@ -150,7 +148,7 @@ final class Answers {
 
     /** Answers a request with an error, now or when the log goes on. */
     void fail(CallRequest request, String cause, Step now) {
-        own.whenOpen(now, step -> {
+        core.outbox().whenOpen(now, step -> {
             if (request.open()) {
                 answer(request, error(request, cause), cause, step);
             }
@@ -172,7 +170,7 @@ final class Answers {
                 .map(OpenRequests.Question::node)
                 .toList();
         core.streams().retention().settle(asked, step);
-        asked.forEach(question -> own.withdraw(question, cause, step));
+        asked.forEach(question -> withdraw(question, cause, step));
         core.host().cluster().withdrawn(asked, core.streams(), step);
         for (CallRequest request : core.requests().all()) {
             if (request.losesBackend(step)) {
@@ -192,7 +190,7 @@ final class Answers {
 
     /** An incarnation of the backend has thrown on a request; if that went back from it meanwhile, it goes on elsewhere. */
     void thrown(CallRequest request, int incarnation) {
-        core.run(now -> own.whenOpen(now, step -> {
+        core.run(now -> core.outbox().whenOpen(now, step -> {
             if (request.incarnation() == incarnation) {
                 fail(request, "internal error", step);
             }
@@ -218,6 +216,38 @@ final class Answers {
         core.run(step -> core.requests().all().stream()
                 .filter(request -> which.test(request.call()))
                 .forEach(request -> fail(request, cause, step)));
+    }
+
+    /** Tells the client that nobody waits for its answer to a question. */
+    void withdraw(KeptEvent question, String cause, Step now) {
+        core.outbox().whenOpen(now, step -> {
+            RequestId asked = question.event.id();
+            boolean heard = question.kept && question.event.kind() != EventKind.PING;
+            if (asked != null && heard) {
+                OutboundMessage message = core.host().messages().cancelled(asked, cause);
+                tell(question.stream, message, step, again -> withdraw(question, cause, again));
+            }
+        });
+    }
+
+    /** Tells something to whoever listens. */
+    void announce(OutboundMessage message, Step now) {
+        core.outbox()
+                .whenOpen(
+                        now,
+                        step -> tell(core.streams().listening(), message, step, again -> announce(message, again)));
+    }
+
+    private void tell(LiveStream stream, OutboundMessage message, Step now, Consumer<Step> again) {
+        if (stream.ended().isEmpty()) {
+            Pending pending = new Pending(core.streams().assign(stream, message, now), List.of()) {
+                @Override
+                public void again(Step step) {
+                    again.accept(step);
+                }
+            };
+            core.outbox().add(pending, now);
+        }
     }
 
     /** The log is closed: a request without an answer in it will not get one. */

@@ -413,7 +413,7 @@ final class BackendSlot {
         }
         List<InboundMessage> messages = core.look(core.journal()::replay);
         core.host().later(() -> notRestored(restored, MUTE), REPLAY_MILLIS);
-        new Replay(core.id()).send(messages, fresh.connection()).whenComplete((done, failure) -> {
+        CatchUp.replay(core.id(), messages, fresh.connection()).whenComplete((done, failure) -> {
             if (failure != null && (failure instanceof Error || failure.getCause() instanceof Error)) {
                 notRestored(restored, "the backend failed");
             } else if (failure != null) {

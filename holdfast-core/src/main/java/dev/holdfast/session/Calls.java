@@ -5,6 +5,7 @@ import dev.holdfast.CallWatch;
 import dev.holdfast.Refusal;
 import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.StreamReader;
+import dev.holdfast.log.EngineClock;
 import dev.holdfast.log.LiveStream;
 import dev.holdfast.log.Pending;
 import dev.holdfast.log.Step;
@@ -70,7 +71,7 @@ final class Calls {
 
     private CompletionStage<Call.Outcome> call(
             List<InboundMessage> messages, long number, Supplier<List<Long>> behind, Optional<CallOnItsWay> arriving) {
-        byte[] extension = harmless(messages) ? Rerun.first(messages.get(0)) : SessionRecord.NO_EXTENSION;
+        byte[] extension = harmless(messages) ? LiveCall.Rerun.first(messages.get(0)) : SessionRecord.NO_EXTENSION;
         Supplier<CompletionStage<Call.Outcome>> outcome = core.step(step -> {
             arriving.ifPresent(call -> call.arrive(step));
             Optional<Call.Outcome> refusal = refusal(messages);
@@ -250,7 +251,7 @@ final class Calls {
                 step.then(reader.get());
                 request.stop(step);
                 answers.lose(request, step);
-                answers.own().whenOpen(step, open -> forgetInStore(call, open));
+                core.outbox().whenOpen(step, open -> forgetInStore(call, open));
             }
         }
     }
@@ -436,7 +437,7 @@ final class Calls {
     void timeOut(long now, Step step) {
         long limit = core.lifetime().callNanos();
         String cause =
-                "the call took longer than " + TimeText.of(core.lifetime().call());
+                "the call took longer than " + EngineClock.text(core.lifetime().call());
         List<CallRequest> late = core.requests().overdue(call -> core.clock().passed(limit, call.startedAt(), now));
         for (CallRequest request : late) {
             answers.fail(request, cause, step);

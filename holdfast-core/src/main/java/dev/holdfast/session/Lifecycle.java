@@ -206,14 +206,14 @@ public final class Lifecycle {
         boolean waits = s.used && s.phase != SessionState.ATTACHED;
         if (!waits && lifetime.initialization().compareTo(lifetime.idle()) <= 0) {
             return "its client did not go on within the initialization timeout of "
-                    + TimeText.of(lifetime.initialization())
+                    + EngineClock.text(lifetime.initialization())
                     + " (initializationTimeout, holdfast.session.initialization-timeout)";
         }
         if (waits && patience(s) == lifetime.graceNanos() && (s.phase == SessionState.DETACHED || s.handover)) {
-            return "its client did not come back within the grace period of " + TimeText.of(lifetime.grace())
+            return "its client did not come back within the grace period of " + EngineClock.text(lifetime.grace())
                     + " (sessionReconnectGracePeriod, --reconnect-grace, holdfast.session.reconnect-grace-period)";
         }
-        return "no request came within the idle timeout of " + TimeText.of(lifetime.idle())
+        return "no request came within the idle timeout of " + EngineClock.text(lifetime.idle())
                 + " (sessionIdleTimeout, --idle-timeout, holdfast.session.idle-timeout)";
     }
 

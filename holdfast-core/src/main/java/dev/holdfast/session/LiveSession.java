@@ -42,17 +42,15 @@ public final class LiveSession implements Session {
 
     public LiveSession(SessionHost host, String principal, SessionSeed seed) {
         this.core = new SessionCore(new Owner(), host, principal, seed);
-        OwnMessages own = new OwnMessages(core);
-        this.answers = new Answers(core, own);
-        this.identity = new ServerIdentity(core, own);
-        this.outbound = new Outbound(core, own, answers, this::answerFor);
+        this.answers = new Answers(core);
+        this.identity = new ServerIdentity(core, answers);
+        this.outbound = new Outbound(core, answers, this::answerFor);
         this.readers = new Readers(core);
         this.calls = new Calls(core, answers, readers);
         this.backend = new BackendSlot(core, outbound, readers, calls, identity);
         this.inbound = new Inbound(core, backend, answers, outbound, identity);
         this.end = new SessionEnd(core, answers, outbound, backend, readers);
-        this.sweep = new SessionSweep(
-                core, calls, end, record -> replica().follow(record), new Revival(core, backend, readers));
+        this.sweep = new SessionSweep(core, calls, end, backend, readers);
     }
 
     /** Hands what is decided below to the part that acts on it. */
@@ -70,11 +68,6 @@ public final class LiveSession implements Session {
         @Override
         public void doubtful(Throwable failure, Step step) {
             outbound.doubtful(failure, step);
-        }
-
-        @Override
-        public void recovered(Step step) {
-            outbound.recovered(step);
         }
 
         @Override
@@ -143,16 +136,12 @@ public final class LiveSession implements Session {
 
     /** How it begins, or comes back. */
     public SessionOpening opening() {
-        return new SessionOpening(core, identity, backend, kept());
+        return new SessionOpening(core, answers, identity, backend);
     }
 
     /** What it shows to the nodes that have it too. */
     public SessionReplica replica() {
-        return new SessionReplica(core, readers, backend, kept());
-    }
-
-    private RestoredState kept() {
-        return new RestoredState(core, answers);
+        return new SessionReplica(core, readers, backend, opening());
     }
 
     /** What it is kept under. */
@@ -169,14 +158,9 @@ public final class LiveSession implements Session {
         return core.lifecycle();
     }
 
-    /** How it ends. */
+    /** How it ends, or leaves memory to come back. */
     public SessionEnd end() {
         return end;
-    }
-
-    /** How it leaves memory to come back. */
-    public Parking parking() {
-        return new Parking(core, end);
     }
 
     @Override

@@ -13,37 +13,45 @@ import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.StaleEpochException;
+import dev.holdfast.spi.UnreadableSessionException;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.function.BooleanSupplier;
 import java.util.function.ObjIntConsumer;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** What a session's backend sends: from its hands into the log, and what a commit, or the lack of one, then changes. */
 final class Outbound {
+    private static final Logger logger = LoggerFactory.getLogger(Outbound.class);
+    /** After so many failures of the store the pause does not grow any more: 3.2 s. */
+    private static final int GROWING = 6;
+
+    private static final long FIRST_DELAY_MILLIS = 50;
     private static final int NO_INCARNATION = 0;
     private static final String GIVEN_UP = "the client has not answered, and too much waits for it";
 
     private final SessionCore core;
-    private final OwnMessages own;
     private final Answers answers;
-    private final LogRecovery recovery;
+    /** How often in a row the store has failed. */
+    private int failures;
+
     private final ObjIntConsumer<InboundMessage> asker;
 
     /**
      * @param asker takes the answer to a question for the incarnation of the backend that has asked
      */
-    Outbound(SessionCore core, OwnMessages own, Answers answers, ObjIntConsumer<InboundMessage> asker) {
+    Outbound(SessionCore core, Answers answers, ObjIntConsumer<InboundMessage> asker) {
         this.core = core;
-        this.own = own;
         this.answers = answers;
-        this.recovery = new LogRecovery(core);
         this.asker = asker;
     }
 
@@ -194,7 +202,8 @@ final class Outbound {
     }
 
     void committed(Pending pending, Step step) {
-        recovery.committed();
+        failures = 0;
+        core.host().storeWorks(true);
         KeptEvent event = pending.event();
         if (event == null) {
             pending.committed(step);
@@ -208,7 +217,6 @@ final class Outbound {
     }
 
     void refused(Pending pending, Step step) {
-        own.refused(pending, step);
         KeptEvent event = pending.event();
         if (event == null) {
             return;
@@ -230,11 +238,82 @@ final class Outbound {
             step.end(lost ? core.endWithLease() : EndReason.TAKEN_OVER);
         } else {
             // in a store that nobody shares, it is a claim of this engine's own that has happened late
-            step.then(() -> recovery.begin(failure));
+            step.then(() -> recover(failure));
         }
     }
 
-    void recovered(Step step) {
-        own.recovered(step);
+    /*
+     * A log whose append has failed is brought back: by a claim at once, then by further ones with growing pauses, until an append succeeds
+     * or the session ends. After a few seconds nobody waits any longer for what is in doubt.
+     */
+
+    /** The store has failed, or has failed to help. */
+    private void recover(Throwable failure) {
+        if (unreadable(failure)) {
+            lost(failure);
+            return;
+        }
+        int attempt = core.look(() -> ++failures);
+        Throwable cause = causeOf(failure);
+        if (cause == null || !core.host().cluster().saidByStore(cause)) {
+            core.host().storeWorks(false);
+        }
+        if (attempt == 1) {
+            claim();
+            return;
+        }
+        if (attempt == GROWING) {
+            core.host().telemetry().storeFails(core.id(), failure);
+        }
+        if (attempt >= GROWING) {
+            core.run(core.outbox()::dismissWaiting);
+        }
+        core.host().later(this::claim, FIRST_DELAY_MILLIS << Math.min(attempt, GROWING));
+    }
+
+    private void claim() {
+        if (core.lifecycle().state().closed()) {
+            core.run(core.outbox()::dismissWaiting);
+            return;
+        }
+        core.log().claim(core.host().random().nextInt()).whenComplete((found, failure) -> {
+            if (failure == null) {
+                if (!found) {
+                    core.end(missing());
+                }
+            } else if (unreadable(failure)) {
+                lost(failure);
+            } else {
+                recover(failure);
+            }
+        });
+    }
+
+    private void lost(Throwable failure) {
+        core.host().telemetry().unreadable(core.id(), failure);
+        core.end(EndReason.RESTORE_FAILED);
+    }
+
+    /** Why the store does not have the session: a store that goes by a wall clock may have let it expire. */
+    private EndReason missing() {
+        if (core.look(core.record()::expiresAt) <= core.host().wallClock().millis()) {
+            return EndReason.EXPIRED;
+        }
+        EndReason why = core.host().cluster().missing();
+        if (why == EndReason.STORE_FAILED) {
+            logger.error("session {}: the store has lost it", core.shortId());
+        } else {
+            logger.warn("session {}: the store has it no more; another node has ended it", core.shortId());
+        }
+        return why;
+    }
+
+    /** Whether the store will never be able to answer. */
+    private static boolean unreadable(Throwable failure) {
+        return causeOf(failure) instanceof UnreadableSessionException;
+    }
+
+    private static @Nullable Throwable causeOf(Throwable failure) {
+        return failure instanceof CompletionException ? failure.getCause() : failure;
     }
 }

@@ -1,8 +1,11 @@
 package dev.holdfast.session;
 
 import dev.holdfast.Lifetime;
+import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.spi.MessageFactory.Introduction;
 import dev.holdfast.spi.RecordChange;
+import dev.holdfast.spi.SessionRecord;
+import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
@@ -14,7 +17,6 @@ import java.util.List;
  *
  * <p>The store forgets it never before its deadline, for the record is dated at least the longer of grace and idle ahead of the
  * wall clock, and dated anew when that has gone on or was set. That matters only where no engine lives to end the session.
- * Used inside a step.
  */
 final class RecordState {
     /** How much longer than its deadline a session is kept by its store, where an engine lives that ends it in time. */
@@ -33,7 +35,7 @@ final class RecordState {
     private long confirmed;
     private long confirmedAt;
     /** What the record has, as far as it was read or written here. */
-    private RecordExtension kept;
+    private Extension kept;
 
     /**
      * @param born the counter of the epoch in which its present life began, as the record has to name it
@@ -91,8 +93,8 @@ final class RecordState {
         return kept.pack();
     }
 
-    private RecordExtension present() {
-        return new RecordExtension(lifetime, born, confirmed, followed, introduction);
+    private Extension present() {
+        return new Extension(lifetime, born, confirmed, followed, introduction);
     }
 
     /** Brings the record's extension to what it has to be. */
@@ -145,5 +147,65 @@ final class RecordState {
         confirmed = read;
         expiresAt = clock.millis() + waits.toMillis();
         return begun();
+    }
+
+    /**
+     * What the engine keeps in the extension of a session's record. Newer versions may append to its bytes.
+     *
+     * @param lifetime how long the session lives
+     * @param born the counter of the epoch in which its present life began
+     * @param confirmed up to which offset its client has surely read the listening stream
+     * @param followed whether its client has ever read the listening stream; not kept by early versions
+     * @param introduction which server its last backend was, and whose lists its client was promised to hear of; not kept by early
+     *     versions
+     */
+    record Extension(Lifetime lifetime, int born, long confirmed, boolean followed, Introduction introduction) {
+        private static final byte VERSION = 1;
+        private static final int DURATION = Long.BYTES + Integer.BYTES;
+        private static final int INTRODUCTION = Long.BYTES + 1;
+        private static final int SIZE = 1 + 5 * DURATION + Integer.BYTES + Long.BYTES;
+
+        byte[] pack() {
+            ByteBuffer packed = ByteBuffer.allocate(SIZE + 1 + INTRODUCTION).put(VERSION);
+            put(packed, lifetime.grace());
+            put(packed, lifetime.idle());
+            put(packed, lifetime.retention());
+            put(packed, lifetime.initialization());
+            put(packed, lifetime.call());
+            return packed.putInt(born)
+                    .putLong(confirmed)
+                    .put((byte) (followed ? 1 : 0))
+                    .putLong(introduction.server())
+                    .put(introduction.lists())
+                    .array();
+        }
+
+        /** What a record has; of a version that this one cannot read the session is left to whoever can. */
+        static Extension of(SessionRecord record) {
+            ByteBuffer packed = ByteBuffer.wrap(record.extension());
+            if (packed.remaining() < SIZE) {
+                throw new IllegalArgumentException("an extension of " + packed.remaining() + " bytes");
+            }
+            if (packed.get() != VERSION) {
+                throw new StoreUnavailableException(
+                        new IllegalStateException("the session was kept by another version of this library"));
+            }
+            Lifetime lifetime = new Lifetime(
+                    duration(packed), duration(packed), duration(packed), duration(packed), duration(packed));
+            return new Extension(
+                    lifetime,
+                    packed.getInt(),
+                    packed.getLong(),
+                    packed.hasRemaining() && packed.get() != 0,
+                    packed.hasRemaining() ? new Introduction(packed.getLong(), packed.get()) : Introduction.NONE);
+        }
+
+        private static void put(ByteBuffer packed, Duration duration) {
+            packed.putLong(duration.getSeconds()).putInt(duration.getNano());
+        }
+
+        private static Duration duration(ByteBuffer packed) {
+            return Duration.ofSeconds(packed.getLong(), packed.getInt());
+        }
     }
 }

@@ -18,12 +18,12 @@ import java.util.function.BooleanSupplier;
 final class ServerIdentity {
     private final SessionCore core;
     private final RecordState record;
-    private final OwnMessages own;
+    private final Answers answers;
 
-    ServerIdentity(SessionCore core, OwnMessages own) {
+    ServerIdentity(SessionCore core, Answers answers) {
         this.core = core;
         this.record = core.record();
-        this.own = own;
+        this.answers = answers;
     }
 
     /** The session's first backend has begun. */
@@ -68,9 +68,9 @@ final class ServerIdentity {
             return false;
         }
         record.introduced(before.known() ? new Introduction(said.server(), before.lists()) : said);
-        own.whenOpen(step, this::keep);
+        core.outbox().whenOpen(step, this::keep);
         if (before.known()) {
-            core.host().messages().listsChanged(before.lists()).forEach(message -> own.announce(message, step));
+            core.host().messages().listsChanged(before.lists()).forEach(message -> answers.announce(message, step));
         }
         return before.known();
     }

@@ -37,13 +37,13 @@ public final class SessionReplica {
     private final SessionCore core;
     private final Readers readers;
     private final BackendSlot backend;
-    private final RestoredState state;
+    private final SessionOpening opening;
 
-    SessionReplica(SessionCore core, Readers readers, BackendSlot backend, RestoredState state) {
+    SessionReplica(SessionCore core, Readers readers, BackendSlot backend, SessionOpening opening) {
         this.core = core;
         this.readers = readers;
         this.backend = backend;
-        this.state = state;
+        this.opening = opening;
     }
 
     /** The present epoch here. */
@@ -72,7 +72,7 @@ public final class SessionReplica {
     /** Up to which offset its client has surely read the listening stream, as far as the store knows, or this node. */
     public long confirmed(SessionRecord record) {
         long here = core.look(() -> core.streams().listening().confirmed());
-        return Math.max(here, RecordExtension.of(record).confirmed());
+        return Math.max(here, RecordState.Extension.of(record).confirmed());
     }
 
     /** Why it has ended, once it has. */
@@ -246,7 +246,7 @@ public final class SessionReplica {
     /** The call counts already; one that cannot be read does not. */
     private void takeOver(StreamId stream, RunningCall running, List<Event> kept, Extent extent, long seen, Step step) {
         try {
-            state.inherit(stream, running, kept, extent, seen, step);
+            opening.inherit(stream, running, kept, extent, seen, step);
         } catch (RuntimeException e) {
             core.lifecycle().callEnded(core.now());
             throw e;

@@ -17,12 +17,12 @@ import java.util.stream.Stream;
  * @param epochs those that it had, oldest first, the present one last
  * @param certainFrom the counter of the epoch since which surely nothing was lost
  */
-public record SessionSeed(boolean listensOnly, RecordExtension extension, List<Epoch> epochs, int certainFrom) {
+public record SessionSeed(boolean listensOnly, RecordState.Extension extension, List<Epoch> epochs, int certainFrom) {
     /** A session that is being opened. */
     public static SessionSeed opened(Lifetime lifetime, boolean listensOnly, RandomGenerator random) {
         return new SessionSeed(
                 listensOnly,
-                new RecordExtension(lifetime, 1, 0, false, Introduction.NONE),
+                new RecordState.Extension(lifetime, 1, 0, false, Introduction.NONE),
                 List.of(new Epoch(1, random.nextInt())),
                 1);
     }
@@ -31,7 +31,7 @@ public record SessionSeed(boolean listensOnly, RecordExtension extension, List<E
     public static SessionSeed kept(SessionStore.Claim claim) {
         return new SessionSeed(
                 claim.record().kind().equals(SessionRecord.LISTENING_SESSION),
-                RecordExtension.of(claim.record()),
+                RecordState.Extension.of(claim.record()),
                 Stream.concat(claim.before().stream(), Stream.of(claim.epoch())).toList(),
                 claim.certainFrom());
     }

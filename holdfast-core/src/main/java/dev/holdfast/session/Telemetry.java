@@ -12,6 +12,7 @@ import dev.holdfast.Session;
 import dev.holdfast.SessionLifecycleListener;
 import dev.holdfast.SessionState;
 import dev.holdfast.WriteStall;
+import dev.holdfast.log.EngineClock;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.SessionStore;
@@ -125,7 +126,7 @@ public final class Telemetry {
         detachedLines.write(more -> logger.info(
                 "session {}: connection lost, waiting {} for the client{}",
                 shortened(sessionId),
-                TimeText.of(grace),
+                EngineClock.text(grace),
                 more));
         tell(l -> l.onSessionDetached(sessionId, grace));
     }
@@ -204,7 +205,8 @@ public final class Telemetry {
                 sessionId,
                 principal,
                 EndReason.EXPIRED,
-                TimeText.of(away) + " after it had left memory its client had not come back within the grace period or"
+                EngineClock.text(away)
+                        + " after it had left memory its client had not come back within the grace period or"
                         + " the idle timeout (sessionReconnectGracePeriod, --reconnect-grace,"
                         + " holdfast.session.reconnect-grace-period; sessionIdleTimeout, --idle-timeout,"
                         + " holdfast.session.idle-timeout)");

@@ -17,25 +17,25 @@ class RecordExtensionTest {
 
     @Test
     void whatAnEarlierVersionHasKeptOpens() {
-        RecordExtension now = new RecordExtension(LIFETIME, 3, 14, true, new Introduction(15, (byte) 5));
+        RecordState.Extension now = new RecordState.Extension(LIFETIME, 3, 14, true, new Introduction(15, (byte) 5));
         byte[] packed = now.pack();
-        assertThat(RecordExtension.of(record(packed))).isEqualTo(now);
+        assertThat(RecordState.Extension.of(record(packed))).isEqualTo(now);
         byte[] earlier = Arrays.copyOf(packed, packed.length - Long.BYTES - 1);
-        assertThat(RecordExtension.of(record(earlier)))
-                .isEqualTo(new RecordExtension(LIFETIME, 3, 14, true, Introduction.NONE));
+        assertThat(RecordState.Extension.of(record(earlier)))
+                .isEqualTo(new RecordState.Extension(LIFETIME, 3, 14, true, Introduction.NONE));
         byte[] first = Arrays.copyOf(earlier, earlier.length - 1);
-        assertThat(RecordExtension.of(record(first)))
-                .isEqualTo(new RecordExtension(LIFETIME, 3, 14, false, Introduction.NONE));
+        assertThat(RecordState.Extension.of(record(first)))
+                .isEqualTo(new RecordState.Extension(LIFETIME, 3, 14, false, Introduction.NONE));
     }
 
     @Test
     void whatAnotherVersionHasKeptIsLeftToIt() {
-        byte[] other = new RecordExtension(LIFETIME, 3, 14, true, Introduction.NONE).pack();
+        byte[] other = new RecordState.Extension(LIFETIME, 3, 14, true, Introduction.NONE).pack();
         other[0]++;
-        assertThatThrownBy(() -> RecordExtension.of(record(other)))
+        assertThatThrownBy(() -> RecordState.Extension.of(record(other)))
                 .isInstanceOf(StoreUnavailableException.class)
                 .hasRootCauseMessage("the session was kept by another version of this library");
-        assertThatThrownBy(() -> RecordExtension.of(record(new byte[] {1, 2, 3})))
+        assertThatThrownBy(() -> RecordState.Extension.of(record(new byte[] {1, 2, 3})))
                 .isInstanceOf(IllegalArgumentException.class);
     }
 

@@ -1,4 +1,4 @@
-package dev.holdfast.session;
+package dev.holdfast.log;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -24,6 +24,6 @@ class TimeTextTest {
         "PT8760H, 8760 h",
     })
     void aDurationReadsLikeThis(Duration duration, String text) {
-        assertThat(TimeText.of(duration)).isEqualTo(text);
+        assertThat(EngineClock.text(duration)).isEqualTo(text);
     }
 }
