@@ -2,13 +2,17 @@ package dev.holdfast.upstream;
 
 import dev.holdfast.spi.InboundMessage;
 import jakarta.servlet.http.HttpServletRequest;
+import java.net.http.HttpRequest;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Which headers of clients' requests reach an upstream, such as {@code Authorization}. Give the same object to
@@ -81,6 +85,43 @@ public final class ForwardedHeaders implements Function<HttpServletRequest, Obje
     /** The context of the messages of a request. */
     @Override
     public Object apply(HttpServletRequest request) {
-        return names.isEmpty() ? InboundMessage.NO_CONTEXT : HeaderValues.of(request, names);
+        return names.isEmpty() ? InboundMessage.NO_CONTEXT : Values.of(request, names);
+    }
+
+    /** Headers of a client's request on their way to the upstream. Two are equal that are the same to an upstream; they are never logged. */
+    static final class Values {
+        private final List<Header> headers;
+
+        private record Header(String name, String value) {}
+
+        private Values(List<Header> headers) {
+            this.headers = headers;
+        }
+
+        static Values of(HttpServletRequest request, List<String> names) {
+            List<Header> found = new ArrayList<>(names.size());
+            for (String name : names) {
+                for (String value : Collections.list(request.getHeaders(name))) {
+                    found.add(new Header(name, value));
+                }
+            }
+            return new Values(found);
+        }
+
+        @Override
+        public boolean equals(@Nullable Object other) {
+            return other instanceof Values that && headers.equals(that.headers);
+        }
+
+        @Override
+        public int hashCode() {
+            return headers.hashCode();
+        }
+
+        /** Puts them into a request to the upstream. */
+        HttpRequest.Builder addTo(HttpRequest.Builder request) {
+            headers.forEach(header -> request.header(header.name, header.value));
+            return request;
+        }
     }
 }

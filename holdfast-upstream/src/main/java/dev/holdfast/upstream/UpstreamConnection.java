@@ -1,10 +1,12 @@
 package dev.holdfast.upstream;
 
+import dev.holdfast.client.MessageSink;
 import dev.holdfast.client.Outcome;
 import dev.holdfast.client.ServerSession.Repeat;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.JsonRpc;
 import dev.holdfast.json.RepeatRules;
+import dev.holdfast.json.backend.OpenQuestions;
 import dev.holdfast.json.backend.ServerIds;
 import dev.holdfast.spi.BackendConnection;
 import dev.holdfast.spi.CallSink;
@@ -23,18 +25,24 @@ import java.util.function.Function;
 /**
  * A session's way to its session at the upstream. Messages pass as the bytes they are; only the ids of the upstream's own requests are
  * replaced, and restored in the client's answers, and those ids and progress tokens of the client's that the upstream would not tell from
- * others ({@link ServerIds}). What comes on the stream of a request goes to the stream of that call.
+ * others ({@link ServerIds}).
+ *
+ * <p>What comes on the stream of a request goes to the stream of that call. Outside of those streams, which over HTTP+SSE is all but responses,
+ * progress goes to the call of its token. The rest goes to the listening stream, if its client listens or may be on its way back; else what
+ * names neither a list nor a resource goes to the newest running call.
  */
-final class UpstreamConnection implements BackendConnection {
+final class UpstreamConnection implements BackendConnection, MessageSink, OpenQuestions.Server {
     private static final Outcome LOST =
             new Outcome.Unknown("its session was lost", new EOFException("the upstream has lost the session"), true);
+
+    private static final CompletionStage<Void> DONE = CompletableFuture.completedFuture(null);
 
     private final String principal;
     private final RepeatRules rules;
     private final UpstreamLink link;
     private final UpstreamCalls calls = new UpstreamCalls();
-    private final UpstreamQuestions questions;
-    private final UpstreamNews news;
+    private final ListeningSink listening;
+    private final OpenQuestions questions;
     private final UpstreamSettings settings;
     private final UpstreamLoss loss;
 
@@ -53,20 +61,15 @@ final class UpstreamConnection implements BackendConnection {
         this.principal = principal;
         this.rules = rules;
         this.link = link;
-        this.questions = new UpstreamQuestions(incarnation, listening, link);
-        this.news = new UpstreamNews(calls, questions, listening);
-        this.settings = new UpstreamSettings(link, news);
+        this.listening = listening;
+        this.questions = new OpenQuestions(incarnation, listening, this);
+        this.settings = new UpstreamSettings(link, this);
         this.loss = new UpstreamLoss(calls, listening, link, clock, call -> ended(call, LOST));
         link.onStuck(loss::stuck);
     }
 
     UpstreamLink link() {
         return link;
-    }
-
-    /** Takes what belongs to no request. */
-    UpstreamNews news() {
-        return news;
     }
 
     UpstreamLoss loss() {
@@ -138,27 +141,27 @@ final class UpstreamConnection implements BackendConnection {
             link.post(
                     notification
                             .map(told -> cancelling(call, UpstreamLink.ENVELOPES.message(told)))
-                            .orElseGet(() -> JsonRpc.MESSAGES
+                            .orElseGet(() -> UpstreamLink.ENVELOPES.message(JsonRpc.MESSAGES
                                     .cancelled(call.id(), "cancelled")
-                                    .bytes()),
+                                    .bytes())),
                     context);
         });
     }
 
     /** The client's word, with the id that the upstream knows. */
-    private static byte[] cancelling(Call call, Envelope notification) {
+    private static Envelope cancelling(Call call, Envelope notification) {
         return notification.cancelledRequest().isPresent()
-                ? notification.withCancelledRequest(call.id()).bytes()
-                : notification.bytes();
+                ? notification.withCancelledRequest(call.id())
+                : notification;
     }
 
     /** What comes behind the response belongs to no call any more. */
     private CompletionStage<Void> take(Call call, Envelope message) {
         if (!calls.running(call)) {
-            return news.message(message);
+            return message(message);
         }
         return switch (message.kind()) {
-            case REQUEST -> news.ask(message, Optional.of(call.sink()));
+            case REQUEST -> questions.ask(message, Optional.of(call.sink()));
             case NOTIFICATION -> notified(call, message);
             case RESPONSE, ERROR -> answered(call, message);
         };
@@ -170,13 +173,13 @@ final class UpstreamConnection implements BackendConnection {
         boolean progress = method.equals("notifications/progress");
         boolean foreign = progress && !call.hasOwn(message) && calls.knows(message.progressToken());
         return foreign || method.equals("notifications/cancelled")
-                ? news.message(message)
+                ? message(message)
                 : call.sink().send(message.outbound());
     }
 
     private CompletionStage<Void> answered(Call call, Envelope message) {
         if (!message.id().equals(Optional.of(call.id())) || !calls.beginsToEnd(call)) {
-            return CompletableFuture.completedFuture(null);
+            return DONE;
         }
         if (message.kind() == Envelope.Kind.RESPONSE && call.request().method().equals(RepeatRules.TOOLS_LIST)) {
             rules.learn(principal, message.bytes());
@@ -211,6 +214,66 @@ final class UpstreamConnection implements BackendConnection {
         over(call);
     }
 
+    /** Takes what belongs to no request. */
+    @Override
+    public CompletionStage<Void> message(Envelope message) {
+        return switch (message.kind()) {
+            case REQUEST -> questions.ask(message, listening.attached() ? Optional.empty() : calls.newest());
+            case NOTIFICATION -> notification(message);
+            case RESPONSE, ERROR -> DONE;
+        };
+    }
+
+    private CompletionStage<Void> notification(Envelope message) {
+        String method = message.method();
+        if (method.equals("notifications/cancelled")) {
+            return questions.withdraw(message).orElse(DONE);
+        }
+        if (method.equals("notifications/progress")) {
+            return progress(message);
+        }
+        boolean lasting = method.endsWith("/list_changed") || method.equals("notifications/resources/updated");
+        return send(message, lasting ? Optional.empty() : unattributed());
+    }
+
+    private CompletionStage<Void> progress(Envelope message) {
+        Optional<UpstreamCalls.Told> told = message.progressToken().flatMap(calls::ofToken);
+        if (told.isEmpty()) {
+            // under another token the only call that it can be of is one that runs
+            Optional<CallSink> call =
+                    message.progressToken().filter(calls::ended).isPresent() ? Optional.empty() : calls.newest();
+            if (call.isPresent()) {
+                return call.get().send(message.outbound());
+            }
+            listening.unsolicited();
+            return DONE;
+        }
+        Envelope clients = message.withProgressToken(told.get().token());
+        return send(clients, told.get().call().or(this::unattributed));
+    }
+
+    private Optional<CallSink> unattributed() {
+        return listening.followed() ? Optional.empty() : calls.newest();
+    }
+
+    private CompletionStage<Void> send(Envelope message, Optional<CallSink> call) {
+        return call.isPresent() ? call.get().send(message.outbound()) : listening.send(message.outbound());
+    }
+
+    @Override
+    public void refuse(OutboundMessage error) {
+        link.post(error.bytes());
+    }
+
+    @Override
+    public boolean runs(CallSink call) {
+        return calls.all().stream().anyMatch(each -> each.sink() == call);
+    }
+
+    /** Whoever reads the upstream waits for what it passes on. */
+    @Override
+    public void sent(int bytes, CompletionStage<Void> commit) {}
+
     private static void conclude(CallSink sink, Optional<OutboundMessage> last) {
         last.ifPresent(message -> {
             CompletionStage<Void> unused = sink.send(message);
@@ -219,13 +282,16 @@ final class UpstreamConnection implements BackendConnection {
 
     @Override
     public void notify(InboundMessage notification) {
-        link.post(notification.bytes(), link.context(notification));
+        link.post(UpstreamLink.ENVELOPES.message(notification), link.context(notification));
     }
 
     @Override
     public void answer(InboundMessage response) {
         Object context = link.context(response);
-        questions.answer(response).ifPresent(answer -> link.post(answer, context));
+        questions
+                .answered(response.requiredId())
+                .ifPresent(spelling ->
+                        link.post(UpstreamLink.ENVELOPES.message(response).withId(spelling), context));
     }
 
     @Override

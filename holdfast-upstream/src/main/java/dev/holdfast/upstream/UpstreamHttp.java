@@ -1,9 +1,17 @@
 package dev.holdfast.upstream;
 
+import dev.holdfast.client.wire.HttpSender;
 import java.net.URI;
 import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandler;
 import java.security.NoSuchAlgorithmException;
+import java.time.Duration;
 import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import javax.net.ssl.SSLContext;
 
@@ -17,7 +25,7 @@ public final class UpstreamHttp {
     private final Start start;
 
     private interface Start {
-        UpstreamClient of(URI server, ScheduledExecutorService clock);
+        Client of(URI server, ScheduledExecutorService clock);
     }
 
     private UpstreamHttp(Start start) {
@@ -26,7 +34,7 @@ public final class UpstreamHttp {
 
     /** The JDK's client, which needs no dependency; TLS goes by the trust of the JVM. */
     public static UpstreamHttp jdk() {
-        return new UpstreamHttp((server, clock) -> JdkClient.start());
+        return new UpstreamHttp((server, clock) -> Jdk.start());
     }
 
     /**
@@ -40,7 +48,7 @@ public final class UpstreamHttp {
             throw new IllegalArgumentException(
                     "the client must follow no redirects (Redirect.NEVER), got " + http.followRedirects());
         }
-        return new UpstreamHttp((server, clock) -> JdkClient.on(http));
+        return new UpstreamHttp((server, clock) -> new Jdk(http, pool()));
     }
 
     /**
@@ -66,11 +74,60 @@ public final class UpstreamHttp {
     }
 
     /** A client for a server, which is running; the clock stays the caller's. */
-    UpstreamClient start(URI server, ScheduledExecutorService clock) {
+    Client start(URI server, ScheduledExecutorService clock) {
         try {
             return start.of(server, clock);
         } catch (NoClassDefFoundError e) {
             throw new IllegalStateException("UpstreamHttp.jetty() needs org.eclipse.jetty:jetty-client", e);
+        }
+    }
+
+    private static ExecutorService pool() {
+        return Executors.newCachedThreadPool(task -> {
+            Thread thread = new Thread(task, "holdfast-upstream");
+            thread.setDaemon(true);
+            return thread;
+        });
+    }
+
+    /** An HTTP client that runs, with one pool of connections. */
+    interface Client extends HttpSender, AutoCloseable {
+        /** Runs what is due, which does not block. */
+        Executor threads();
+
+        /** Ends what was made for the upstream. */
+        @Override
+        void close();
+    }
+
+    /**
+     * The JDK's client. Before JDK 21 it cannot be closed: its connections end with the sessions that use them, or soon after.
+     *
+     * @param threads of its own; they are for what does not block
+     */
+    private record Jdk(HttpClient http, ExecutorService threads) implements Client {
+        private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(10);
+
+        /** One with the trust and the proxy of the JVM. */
+        private static Jdk start() {
+            ExecutorService threads = pool();
+            HttpClient http = HttpClient.newBuilder()
+                    .version(HttpClient.Version.HTTP_1_1)
+                    .followRedirects(HttpClient.Redirect.NEVER)
+                    .connectTimeout(CONNECT_TIMEOUT)
+                    .executor(threads)
+                    .build();
+            return new Jdk(http, threads);
+        }
+
+        @Override
+        public <T> CompletableFuture<?> send(HttpRequest request, BodyHandler<T> answer) {
+            return http.sendAsync(request, answer);
+        }
+
+        @Override
+        public void close() {
+            threads.shutdown();
         }
     }
 }

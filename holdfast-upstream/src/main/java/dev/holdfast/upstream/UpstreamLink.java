@@ -79,12 +79,12 @@ final class UpstreamLink implements RequestCustomizer {
             HttpRequest.Builder request, String method, URI uri, Optional<byte[]> body, Object context) {
         Object given = method.equals("POST") ? context : latest;
         return CompletableFuture.completedFuture(
-                given instanceof HeaderValues headers ? headers.addTo(request) : request);
+                given instanceof ForwardedHeaders.Values headers ? headers.addTo(request) : request);
     }
 
     /** What goes along with a message. */
     Object context(InboundMessage message) {
-        if (message.context() instanceof HeaderValues given) {
+        if (message.context() instanceof ForwardedHeaders.Values given) {
             latest = given;
         }
         return latest;
@@ -96,14 +96,14 @@ final class UpstreamLink implements RequestCustomizer {
     }
 
     /** Sends a message that has no response, unless too much is on its way already. */
-    void post(byte[] message, Object context) {
-        Envelope envelope = ENVELOPES.message(message);
+    void post(Envelope envelope, Object context) {
         if (posted.get() > MOST_BYTES) {
             stuck.run();
             return;
         }
-        RequestRoom.Share share = room.takeAnyway(message.length);
-        int weight = message.length + MESSAGE_BYTES;
+        int size = envelope.bytes().length;
+        RequestRoom.Share share = room.takeAnyway(size);
+        int weight = size + MESSAGE_BYTES;
         posted.addAndGet(weight);
         CompletableFuture<Outcome> sent = departures.send(envelope, open -> open.post(envelope, context));
         sent.thenAccept(outcome -> {
@@ -115,7 +115,7 @@ final class UpstreamLink implements RequestCustomizer {
 
     /** The same with the latest context. */
     void post(byte[] message) {
-        post(message, latest);
+        post(ENVELOPES.message(message), latest);
     }
 
     /** Opens the listening stream at the upstream, if it is not open. */

@@ -4,6 +4,8 @@ import dev.holdfast.client.HttpStatusException;
 import dev.holdfast.client.Outcome;
 import dev.holdfast.client.RemoteServer;
 import dev.holdfast.client.SessionOpener;
+import dev.holdfast.client.SessionOpener.Protocol;
+import dev.holdfast.client.SessionWatch;
 import dev.holdfast.client.Successor;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.JsonRpc;
@@ -17,6 +19,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -70,13 +73,13 @@ final class UpstreamOpening {
 
     /** Opens a session; another, where it is lost before it is there. */
     private void attempt(int more) {
-        UpstreamAttempt attempt = new UpstreamAttempt(connection, server, successor);
+        Attempt attempt = new Attempt();
         end.thenAccept(outcome -> {
             if (!(outcome instanceof Backend.Opened)) {
                 attempt.close();
             }
         });
-        attempt.begin(request.initialize())
+        attempt.begin()
                 .thenAccept(result -> {
                     boolean lost = result instanceof SessionOpener.NotOpened not
                             && not.outcome().sessionLost();
@@ -137,5 +140,92 @@ final class UpstreamOpening {
 
     private OutboundMessage error(String cause) {
         return JsonRpc.MESSAGES.error(request.initialize().requiredId(), JsonRpc.SERVER_ERROR, cause);
+    }
+
+    /** One attempt to open a session at the upstream, for a connection that has none yet. */
+    private final class Attempt {
+        private final SessionOpener opening;
+        /** Completes if the connection gets the session, and else never. */
+        private final CompletableFuture<Void> opened = new CompletableFuture<>();
+
+        private volatile @Nullable Envelope answer;
+
+        /**
+         * Hears of the session. That it is lost concerns the connection only if that gets the session, and is told then, no matter whether
+         * it was heard before or after.
+         */
+        private record Watch(UpstreamLoss loss, CompletableFuture<Void> opened) implements SessionWatch {
+            @Override
+            public void reconnecting(Throwable cause) {
+                loss.reconnecting(cause);
+            }
+
+            @Override
+            public void resumed(Duration away) {
+                loss.resumed(away);
+            }
+
+            @Override
+            public void gap() {
+                loss.gap();
+            }
+
+            @Override
+            public void gone() {
+                opened.thenRun(loss::gone);
+            }
+
+            @Override
+            public void listeningGivenUp() {
+                loss.listeningGivenUp();
+            }
+
+            @Override
+            public void failed(Throwable failure) {
+                loss.failed(failure);
+            }
+        }
+
+        private Attempt() {
+            this.opening = new SessionOpener(server, connection, new Watch(connection.loss(), opened)).in(successor);
+        }
+
+        /** Asks the upstream to {@code initialize}; if it does, the connection has the session when the stage completes. */
+        private CompletionStage<SessionOpener.Result> begin() {
+            Envelope initialize = UpstreamLink.ENVELOPES.message(request.initialize());
+            return opening.open(
+                            Protocol.AUTOMATIC,
+                            initialize,
+                            connection.link().context(request.initialize()),
+                            message -> take(initialize, message))
+                    .thenApply(result -> {
+                        if (result instanceof SessionOpener.Opened open) {
+                            connection.link().opened(open.session());
+                            opened.complete(null);
+                        }
+                        return result;
+                    });
+        }
+
+        private CompletionStage<Void> take(Envelope initialize, Envelope message) {
+            if (message.id().equals(initialize.id()) && message.kind() != Envelope.Kind.REQUEST) {
+                answer = message;
+                return CompletableFuture.completedFuture(null);
+            }
+            CompletionStage<Void> taken = connection.message(message);
+            // before the response nothing of the session is committed: whoever waited for that would never read the
+            // response
+            return opened.isDone() ? taken : CompletableFuture.completedFuture(null);
+        }
+
+        /** What the upstream has answered to {@code initialize}: a result, or an error. */
+        private Optional<Envelope> answer() {
+            return Optional.ofNullable(answer);
+        }
+
+        /** Gives up what is being opened, and closes what was; one that begins later comes to nothing. */
+        private void close() {
+            opening.close();
+        }
     }
 }

@@ -2,6 +2,7 @@ package dev.holdfast.upstream;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.holdfast.client.MessageSink;
 import dev.holdfast.client.Outcome;
 import dev.holdfast.client.ServerSession.Repeat;
 import dev.holdfast.json.Envelope;
@@ -32,7 +33,7 @@ final class UpstreamSettings {
     private static final int MOST_ATTEMPTS = 4;
 
     private final UpstreamLink link;
-    private final UpstreamNews news;
+    private final MessageSink news;
     private final AtomicInteger ids = new AtomicInteger();
     /** What wants other credentials, by the keys of the journal. */
     private final Map<String, Missing> missing = new LinkedHashMap<>(0);
@@ -49,7 +50,7 @@ final class UpstreamSettings {
         }
     }
 
-    UpstreamSettings(UpstreamLink link, UpstreamNews news) {
+    UpstreamSettings(UpstreamLink link, MessageSink news) {
         this.link = link;
         this.news = news;
     }
@@ -73,7 +74,8 @@ final class UpstreamSettings {
 
     private void refused(Missing setting, Outcome.Refused refused) {
         boolean credentials = refused.status() == 401 || refused.status() == 403;
-        boolean again = credentials && setting.context instanceof HeaderValues && setting.attempts < MOST_ATTEMPTS;
+        boolean again =
+                credentials && setting.context instanceof ForwardedHeaders.Values && setting.attempts < MOST_ATTEMPTS;
         if (again) {
             keep(setting);
         } else {

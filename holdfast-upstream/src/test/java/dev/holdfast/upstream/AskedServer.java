@@ -34,7 +34,7 @@ final class AskedServer implements AutoCloseable {
     private final CompletableFuture<Void> asked = new CompletableFuture<>();
     private final CompletableFuture<Void> taken = new CompletableFuture<>();
     private final HttpServer server;
-    private final UpstreamClient client;
+    private final UpstreamHttp.Client client;
 
     private final StreamHandler events = event -> {
         asked.complete(null);
@@ -93,7 +93,7 @@ final class AskedServer implements AutoCloseable {
     CompletableFuture<ExchangeEnd> get(
             String path, int mostBytes, Duration silence, UnaryOperator<HttpResources> with) {
         HttpResources resources = new HttpResources(
-                client.sender(), Runnable::run, client.threads(), clock, Redirects.NONE, ByteBudget.withoutLimit());
+                client, Runnable::run, client.threads(), clock, Redirects.NONE, ByteBudget.withoutLimit());
         HttpRequest request = HttpRequest.newBuilder(uri(path)).GET().build();
         return new HttpExchange(with.apply(resources), request, mostBytes, new HeartbeatWatch(silence), events)
                 .start()

@@ -48,7 +48,7 @@ class UpstreamHttpTest {
     private final AtomicReference<ResponseInfo> head = new AtomicReference<>();
     private final AtomicReference<String> body = new AtomicReference<>();
     private HttpServer server;
-    private UpstreamClient client;
+    private UpstreamHttp.Client client;
     private HttpSender sender;
 
     UpstreamHttpTest(UpstreamHttp http) {
@@ -72,7 +72,7 @@ class UpstreamHttpTest {
         server.setExecutor(Executors.newCachedThreadPool());
         server.start();
         client = http.start(at("/"), clock);
-        sender = client.sender();
+        sender = client;
     }
 
     @AfterEach

@@ -14,6 +14,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -45,6 +46,37 @@ public final class Child {
         void closed();
     }
 
+    /** A child as the log names it: by its own name, and by its session as soon as that has an id, in the form of all other lines. */
+    public static final class Name {
+        /** A whole id is a credential. */
+        private static final int SHORT = 8;
+
+        private final String own;
+        private final Supplier<String> session;
+
+        /**
+         * A name.
+         *
+         * @param own different for any two children
+         * @param session the session's id, empty while it has none
+         */
+        public Name(String own, Supplier<String> session) {
+            this.own = own;
+            this.session = session;
+        }
+
+        /** The name without the session. */
+        String own() {
+            return own;
+        }
+
+        @Override
+        public String toString() {
+            String id = session.get();
+            return id.isEmpty() ? own : own + " (session " + id.substring(0, Math.min(SHORT, id.length())) + ")";
+        }
+    }
+
     private enum Life {
         RUNNING,
         CLOSED,
@@ -68,7 +100,7 @@ public final class Child {
     // process. Beside it there is the one of the JDK that waits for the exit code. A deep stack it does not need.
     private static final long STACK_BYTES = 256 << 10;
 
-    private final ChildName name;
+    private final Child.Name name;
     private final Process process;
     private final ChildPipes pipes;
     private final Runnable leftBehind;
@@ -96,7 +128,7 @@ public final class Child {
      * @param leftBehind called when others have its pipes open still, some time after its end
      */
     public Child(
-            ChildName name,
+            Child.Name name,
             Process process,
             StdioOptions options,
             ByteBudget budget,
@@ -127,7 +159,7 @@ public final class Child {
     }
 
     /** The child's name in the log. */
-    public ChildName name() {
+    public Child.Name name() {
         return name;
     }
 

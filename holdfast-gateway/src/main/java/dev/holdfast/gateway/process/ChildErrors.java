@@ -22,7 +22,7 @@ final class ChildErrors {
     private static final int CHUNK = 4 << 10;
     private static final int KEPT_LINES = 5;
 
-    private final ChildName name;
+    private final Child.Name name;
     private final InputStream stream;
     private final LogThrottle lines;
     private final CompletableFuture<Void> ended = new CompletableFuture<>();
@@ -35,7 +35,7 @@ final class ChildErrors {
 
     private boolean cut;
 
-    ChildErrors(ChildName name, InputStream stream, LogThrottle lines) {
+    ChildErrors(Child.Name name, InputStream stream, LogThrottle lines) {
         this.name = name;
         this.stream = stream;
         this.lines = lines;

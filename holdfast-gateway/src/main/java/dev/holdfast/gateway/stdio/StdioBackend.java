@@ -3,7 +3,6 @@ package dev.holdfast.gateway.stdio;
 import dev.holdfast.ByteBudget;
 import dev.holdfast.LogThrottle;
 import dev.holdfast.gateway.process.Child;
-import dev.holdfast.gateway.process.ChildName;
 import dev.holdfast.gateway.process.Processes;
 import dev.holdfast.gateway.process.Processes.Signal;
 import dev.holdfast.gateway.process.ServerCommand;
@@ -115,7 +114,7 @@ public final class StdioBackend implements Backend, AutoCloseable {
     }
 
     /** Starts a child that is ended with this backend at the latest. */
-    Child start(ChildName name) throws IOException {
+    Child start(Child.Name name) throws IOException {
         Child child = new Child(name, process(), options, budget, workers, this::forget, leftBehind::increment);
         children.add(child);
         if (closed) {

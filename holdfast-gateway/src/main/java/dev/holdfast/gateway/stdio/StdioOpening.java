@@ -1,7 +1,6 @@
 package dev.holdfast.gateway.stdio;
 
 import dev.holdfast.gateway.process.Child;
-import dev.holdfast.gateway.process.ChildName;
 import dev.holdfast.gateway.process.ServerCommand;
 import dev.holdfast.gateway.process.Workers;
 import dev.holdfast.gateway.text.Durations;
@@ -9,6 +8,7 @@ import dev.holdfast.json.EnvelopeReader;
 import dev.holdfast.json.JsonRpc;
 import dev.holdfast.json.backend.LogText;
 import dev.holdfast.spi.Backend;
+import dev.holdfast.spi.CallSink;
 import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.ListeningSink;
 import dev.holdfast.spi.OutboundMessage;
@@ -24,39 +24,52 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The opening of one connection: when its turn has come, a child is started, and is asked to {@code initialize}, in a bounded time.
+ * The opening of one connection: when its turn has come, a child is started, and is asked to {@code initialize}, in a bounded time. It is the
+ * sink of that one call, which is made before there is a session.
  */
-final class StdioOpening {
+final class StdioOpening implements CallSink {
     private static final Logger log = LoggerFactory.getLogger(StdioOpening.class);
     private static final EnvelopeReader ENVELOPES = EnvelopeReader.ofServer();
 
     private final StdioBackend backend;
     private final Backend.OpenRequest request;
-    private final ListeningSink sink;
-    private final ChildName name;
-    private final Handshake handshake = new Handshake();
+    private final ListeningSink listening;
+    private final Child.Name name;
+    private final CompletableFuture<End> end = new CompletableFuture<>();
     /** Completes when no process is started any more. */
     private final CompletableFuture<Void> begun = new CompletableFuture<>();
 
     private volatile @Nullable Child child;
     private volatile @Nullable StdioConnection connection;
 
-    StdioOpening(StdioBackend backend, Backend.OpenRequest request, ListeningSink sink) {
+    /** How it ended. */
+    private sealed interface End {}
+
+    /** The child has answered, with a result or an error. */
+    private record Answered(OutboundMessage response) implements End {}
+
+    /** The child will not answer, for this reason. */
+    private record Failed(String cause) implements End {}
+
+    /** The answer is not wanted any more, for this reason. */
+    private record Abandoned(String cause) implements End {}
+
+    StdioOpening(StdioBackend backend, Backend.OpenRequest request, ListeningSink listening) {
         this.backend = backend;
         this.request = request;
-        this.sink = sink;
-        this.name = new ChildName("child " + request.incarnation(), sink::sessionId);
+        this.listening = listening;
+        this.name = new Child.Name("child " + request.incarnation(), listening::sessionId);
     }
 
     /** Starts the child as soon as its turn comes. */
     CompletionStage<Backend.Outcome> begin() {
         OpeningGate.Turn turn = backend.openingGate().turn(this::turnCame);
         turn.ask();
-        return handshake.end().thenCompose(end -> {
+        return end.thenCompose(how -> {
             if (!turn.leave()) {
                 begun.complete(null);
             }
-            return outcome(end);
+            return outcome(how);
         });
     }
 
@@ -64,11 +77,10 @@ final class StdioOpening {
     private void turnCame() {
         Duration timeout = backend.options().startTimeout();
         Workers workers = backend.workers();
-        Runnable late =
-                () -> handshake.fail("the server process did not answer initialize within " + Durations.text(timeout));
+        Runnable late = () -> fail("the server process did not answer initialize within " + Durations.text(timeout));
         Future<?> deadline = workers.clock()
                 .schedule(() -> workers.blocking().execute(late), timeout.toNanos(), TimeUnit.NANOSECONDS);
-        handshake.end().whenComplete((end, failure) -> deadline.cancel(false));
+        end.whenComplete((how, failure) -> deadline.cancel(false));
         workers.starters().execute(() -> {
             try {
                 start();
@@ -78,13 +90,27 @@ final class StdioOpening {
         });
     }
 
+    /** Whether the answer is still awaited. */
+    boolean open() {
+        return !end.isDone();
+    }
+
+    /** Ends the opening without an answer; false if it has ended already. */
+    boolean fail(String cause) {
+        return end.complete(new Failed(cause));
+    }
+
     /** Gives up, if the child has not answered yet. */
     void abandon(String cause) {
-        handshake.abandon(cause);
+        end.complete(new Abandoned(cause));
+    }
+
+    private boolean unanswered() {
+        return end.isDone() && !(end.join() instanceof Answered);
     }
 
     private void start() {
-        if (handshake.unanswered()) {
+        if (unanswered()) {
             return;
         }
         ServerCommand command = backend.command();
@@ -92,37 +118,52 @@ final class StdioOpening {
             backend.notStarted();
             String fault = command.fault();
             backend.lines().write(more -> log.error("{}: the command {}: {}{}", name, fault, command.program(), more));
-            handshake.fail(
-                    "the server's command " + fault + (backend.options().showErrors() ? ": " + command.program() : ""));
+            fail("the server's command " + fault + (backend.options().showErrors() ? ": " + command.program() : ""));
             return;
         }
         try {
             Child started = backend.start(name);
-            StdioConnection open = new StdioConnection(started, request.incarnation(), sink, handshake, ENVELOPES);
+            StdioConnection open = new StdioConnection(started, request.incarnation(), listening, this, ENVELOPES);
             child = started;
             connection = open;
-            sink.onAnswer(open::answer);
-            open.call(request.initialize(), handshake);
+            listening.onAnswer(open::answer);
+            open.call(request.initialize(), this);
             started.listen(open);
-            if (handshake.unanswered()) {
+            if (unanswered()) {
                 open.close();
             }
             backend.workers().inherited().forget(started.process());
         } catch (Throwable e) {
             // whatever it was, somebody waits for the end of this
             backend.lines().write(more -> log.error("{} could not be started{}", command.program(), more, e));
-            handshake.fail("the server process could not be started");
+            fail("the server process could not be started");
         }
     }
 
-    private CompletionStage<Backend.Outcome> outcome(Handshake.End end) {
-        if (end instanceof Handshake.Answered answered) {
-            return answered(answered.response());
+    @Override
+    public CompletionStage<Void> send(OutboundMessage message) {
+        if (EventKind.answers(message.kind())) {
+            end.complete(new Answered(message));
         }
-        if (end instanceof Handshake.Failed failed) {
-            return failed(failed.cause());
+        return CompletableFuture.completedFuture(null);
+    }
+
+    @Override
+    public void onCancel(CancelHook hook) {}
+
+    @Override
+    public void disconnect(Duration retry) {}
+
+    @Override
+    public String sessionId() {
+        return "";
+    }
+
+    private CompletionStage<Backend.Outcome> outcome(End how) {
+        if (how instanceof Answered answered) {
+            return answered(answered.response);
         }
-        return unreachable(((Handshake.Abandoned) end).cause());
+        return how instanceof Failed failed ? failed(failed.cause) : unreachable(((Abandoned) how).cause);
     }
 
     private CompletionStage<Backend.Outcome> answered(OutboundMessage response) {

@@ -60,7 +60,7 @@ class ChildErrorsTest {
 
     private ChildErrors errors(String text) {
         return new ChildErrors(
-                new ChildName("child 1", () -> ""),
+                new Child.Name("child 1", () -> ""),
                 new ByteArrayInputStream(text.getBytes(StandardCharsets.UTF_8)),
                 throttle);
     }

@@ -57,7 +57,7 @@ class StdioRoutingTest {
 
     @Test
     void anAnswerThatNoRunningCallWaitsForIsTold() {
-        Logger logger = (Logger) LoggerFactory.getLogger(StdioRouter.class);
+        Logger logger = (Logger) LoggerFactory.getLogger(StdioConnection.class);
         ListAppender<ILoggingEvent> log = new ListAppender<>();
         log.start();
         logger.addAppender(log);

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.gateway.Json;
 import dev.holdfast.gateway.Wait;
-import dev.holdfast.gateway.process.ChildName;
+import dev.holdfast.gateway.process.Child;
 import dev.holdfast.gateway.process.ServerCommand;
 import dev.holdfast.gateway.process.StdioOptions;
 import dev.holdfast.spi.Backend.Opened;
@@ -76,7 +76,7 @@ class StdioStartTest {
     @Test
     void theLogNamesAChildWithItsSessionAsSoonAsThatHasAnId() {
         StringBuilder session = new StringBuilder();
-        ChildName name = new ChildName("child x.1", session::toString);
+        Child.Name name = new Child.Name("child x.1", session::toString);
         assertThat(name).hasToString("child x.1");
 
         session.append("0123456789");
