@@ -3,8 +3,6 @@ package dev.holdfast.cluster;
 import dev.holdfast.EndReason;
 import dev.holdfast.Session;
 import dev.holdfast.SessionState;
-import dev.holdfast.StreamReader;
-import dev.holdfast.cluster.SharedSessionStore.Member;
 import dev.holdfast.log.BatchWriter;
 import dev.holdfast.log.KeptEvent;
 import dev.holdfast.log.Step;
@@ -13,12 +11,10 @@ import dev.holdfast.session.ClusterMembership;
 import dev.holdfast.session.LiveSession;
 import dev.holdfast.session.SessionSeed;
 import dev.holdfast.spi.Epoch;
-import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionRecord;
 import dev.holdfast.spi.SessionStore;
 import dev.holdfast.spi.SessionStore.Look;
-import dev.holdfast.spi.StreamId;
 import dev.holdfast.spi.TooLargeException;
 import java.util.HexFormat;
 import java.util.List;
@@ -32,7 +28,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** One node of a cluster: puts its parts together, and hears what other nodes tell it. Safe for use by any thread. */
-final class ClusterNode implements ClusterMembership, Lease.Hearer, NodeStore.Surroundings, Forwarding.Surroundings {
+final class ClusterNode implements ClusterMembership, Lease.Hearer {
     private static final Logger logger = LoggerFactory.getLogger(ClusterNode.class);
     /** How often a tail reads without a hint. */
     private static final long POLL_MILLIS = 1_000;
@@ -42,14 +38,14 @@ final class ClusterNode implements ClusterMembership, Lease.Hearer, NodeStore.Su
     private final ClusterMembership.Host engine;
     private final ClusterMembership.Setting setting;
     private final Lease lease;
-    private final NodeStore store;
-    private final Peers peers;
+    private final ClusterWriter store;
+    private final PrincipalQuota quota;
+    private final Optional<Placement> placement;
     private final Tails tails;
-    private final Writers writers;
-    private final Optional<Forwarding> forwarding;
+    private final SharedReaders readers;
     private final JournalVersions versions;
-    private final BackendMessages forBackends;
-    private final PrincipalRoom room;
+    private final BackendInbox inbox;
+    private final Optional<CallForwarder> forwarder;
     private volatile List<Future<?>> running = List.of();
 
     ClusterNode(SharedSessionStore shared, ClusterMembership.Host engine) {
@@ -62,18 +58,16 @@ final class ClusterNode implements ClusterMembership, Lease.Hearer, NodeStore.Su
                 () -> setting.name() + "-"
                         + HexFormat.of().toHexDigits(setting.random().nextLong()),
                 this);
-        this.store = new NodeStore(shared, lease, this);
-        this.room = new PrincipalRoom(store, setting.principalSessions(), setting.clock(), engine::endOne);
-        this.peers = new Peers(store);
-        Optional<Placement> placement =
-                engine.backendExistsOnce() ? Optional.of(new Placement(store)) : Optional.empty();
+        this.store = new ClusterWriter(shared, lease, new EpochFences(shared), engine);
+        this.quota = new PrincipalQuota(store, engine);
+        this.placement = engine.backendExistsOnce() ? Optional.of(new Placement(store)) : Optional.empty();
+        StreamWriters writers = new StreamWriters(store, placement);
+        this.tails = new Tails(store, writers, placement);
+        this.readers = new SharedReaders(store, writers, tails);
         this.versions = new JournalVersions(store, this::mayBlock);
-        this.forBackends = new BackendMessages(
-                store, new ForwardedCalls(store, lease, versions, this::mayBlock), versions, this::mayBlock);
-        this.forwarding = placement.map(
-                where -> new Forwarding(store, lease, where, versions, forBackends, this, setting.random()));
-        this.writers = new Writers(store, peers, placement);
-        this.tails = new Tails(store, writers, session -> forwarding.ifPresent(once -> once.read(session)));
+        this.inbox = new BackendInbox(store, lease, versions, this::mayBlock);
+        this.forwarder = placement.map(
+                where -> new CallForwarder(store, lease, where, versions, inbox, writers, readers, engine));
     }
 
     @Override
@@ -83,22 +77,22 @@ final class ClusterNode implements ClusterMembership, Lease.Hearer, NodeStore.Su
 
     @Override
     public BatchWriter writer() {
-        return new NumberedWriter(store);
+        return store.batches(tails::hint);
     }
 
     @Override
     public boolean refusedLately(String principal) {
-        return room.refusedLately(principal);
+        return quota.refusedLately(principal);
     }
 
     @Override
     public CompletionStage<Boolean> takeRoom(LiveSession session) {
-        return room.take(session.principal(), session.key(), session.opening().expiresAt());
+        return quota.take(session.principal(), session.key(), session.opening().expiresAt());
     }
 
     @Override
     public void leaveRoom(LiveSession session) {
-        room.leave(session.principal(), session.key());
+        quota.leave(session.principal(), session.key());
     }
 
     /** Begins the lease, and renews it from then on. */
@@ -142,41 +136,13 @@ final class ClusterNode implements ClusterMembership, Lease.Hearer, NodeStore.Su
 
     @Override
     public Session face(LiveSession session) {
-        return new SharedSession(session, store, parts());
-    }
-
-    private SharedSession.Node parts() {
-        return new SharedSession.Node(
-                engine,
-                this::mayBlock,
-                peers,
-                tails,
-                writers,
-                new Deliveries(store, writers, peers),
-                versions,
-                forBackends,
-                forwarding);
+        return new SharedSession(session, engine, store, readers, versions, inbox, forwarder);
     }
 
     private void mayBlock(Runnable task) {
         if (!engine.elsewhere(task)) {
             task.run();
         }
-    }
-
-    @Override
-    public void afterLease(Runnable task) {
-        later(task, setting.lease().toMillis());
-    }
-
-    @Override
-    public CompletionStage<StreamReader> read(LiveSession session, Forwarding.Started call, List<RequestId> requests) {
-        return new Reading(session, store, parts()).first(call, requests);
-    }
-
-    @Override
-    public CompletionStage<Writers.Standing> standing(LiveSession session, StreamId stream) {
-        return writers.of(session, stream, 0);
     }
 
     @Override
@@ -262,7 +228,9 @@ final class ClusterNode implements ClusterMembership, Lease.Hearer, NodeStore.Su
 
     @Override
     public CompletionStage<Boolean> mayOpenBackend(SessionKey key) {
-        return engine.session(key).map(writers::mayRun).orElseGet(() -> CompletableFuture.completedFuture(false));
+        return engine.session(key)
+                .map(session -> Placement.mayRun(placement, session))
+                .orElseGet(() -> CompletableFuture.completedFuture(false));
     }
 
     @Override
@@ -274,7 +242,7 @@ final class ClusterNode implements ClusterMembership, Lease.Hearer, NodeStore.Su
 
     @Override
     public CompletionStage<Boolean> isShared(SessionKey key) {
-        return peers.mayBe(key);
+        return store.peers().mayBe(key);
     }
 
     @Override
@@ -293,21 +261,6 @@ final class ClusterNode implements ClusterMembership, Lease.Hearer, NodeStore.Su
     }
 
     @Override
-    public void later(Runnable task, long millis) {
-        Future<?> unused = setting.scheduler().schedule(task, millis, TimeUnit.MILLISECONDS);
-    }
-
-    @Override
-    public void works(boolean works) {
-        engine.storeWorks(works);
-    }
-
-    @Override
-    public long now() {
-        return setting.clock().getAsLong();
-    }
-
-    @Override
     public void busWorks(boolean works) {
         // a server without memory renews leases, and takes no commits
         engine.storeWorks(works && !store.unanswered());
@@ -319,33 +272,8 @@ final class ClusterNode implements ClusterMembership, Lease.Hearer, NodeStore.Su
     @Override
     public void lost() {
         store.giveUp();
-        forwarding.ifPresent(Forwarding::giveUp);
+        forwarder.ifPresent(CallForwarder::giveUp);
         engine.sessions().forEach(session -> session.replica().leaseLost());
-    }
-
-    @Override
-    public void committed(SessionKey key) {
-        tails.hint(key);
-    }
-
-    @Override
-    public void stuck(SessionKey key, Throwable failure) {
-        engine.session(key).ifPresent(session -> session.replica().dismissClients(failure));
-    }
-
-    @Override
-    public void deleted(SessionKey key, List<Member> others) {
-        peers.tell(others, new NodeMessage.Ended(key));
-    }
-
-    @Override
-    public void gone(SessionKey key) {
-        engine.session(key).ifPresent(session -> session.replica().end(EndReason.TERMINATED));
-    }
-
-    @Override
-    public void fenced(SessionKey key) {
-        engine.session(key).ifPresent(session -> session.replica().fenced());
     }
 
     @Override
@@ -358,14 +286,14 @@ final class ClusterNode implements ClusterMembership, Lease.Hearer, NodeStore.Su
             return;
         }
         if (message instanceof NodeMessage.Taken taken) {
-            forwarding.ifPresent(once -> once.said(taken.number(), taken));
+            forwarder.ifPresent(once -> once.said(taken.number(), taken));
         } else if (message instanceof NodeMessage.Declined declined) {
-            forwarding.ifPresent(once -> once.said(declined.number(), declined));
-        } else if (forBackends.comesFirst(message)) {
+            forwarder.ifPresent(once -> once.said(declined.number(), declined));
+        } else if (inbox.comesFirst(message)) {
             Optional<LiveSession> session = engine.session(message.key());
             session.ifPresent(found -> heard(found, message, bytes.length));
             if (session.isEmpty()) {
-                forBackends.notTaken(message);
+                inbox.notTaken(message);
             }
         }
     }
@@ -385,9 +313,9 @@ final class ClusterNode implements ClusterMembership, Lease.Hearer, NodeStore.Su
             session.replica().prove(doubted.certainFrom());
         } else if (message instanceof NodeMessage.Read) {
             session.replica().read();
-            forwarding.ifPresent(once -> once.readElsewhere(session));
+            placement.ifPresent(where -> where.readElsewhere(session));
         } else {
-            forBackends.heard(session, message, bytes);
+            inbox.heard(session, message, bytes);
         }
     }
 }

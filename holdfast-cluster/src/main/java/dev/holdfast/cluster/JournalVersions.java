@@ -27,7 +27,7 @@ final class JournalVersions {
     private static final int MOST_LINES = 10;
     private static final CompletionStage<Void> DONE = CompletableFuture.completedFuture(null);
 
-    private final NodeStore store;
+    private final ClusterWriter store;
     private final Executor blocking;
     /** Of a store that does not answer each session tells, and each of its calls. */
     private final LogThrottle lines = new LogThrottle(MOST_LINES, System::nanoTime);
@@ -37,7 +37,7 @@ final class JournalVersions {
     /**
      * @param blocking does something where it may block
      */
-    JournalVersions(NodeStore store, Executor blocking) {
+    JournalVersions(ClusterWriter store, Executor blocking) {
         this.store = store;
         this.blocking = blocking;
     }

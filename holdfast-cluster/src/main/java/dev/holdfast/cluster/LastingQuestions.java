@@ -13,6 +13,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -25,24 +26,25 @@ final class LastingQuestions {
     private static final long LASTING_NANOS = TimeUnit.SECONDS.toNanos(3);
 
     private final Lease lease;
-    private final Surroundings surroundings;
+    private final LongSupplier clock;
+    private final Later later;
+    private final Consumer<Boolean> works;
     private final Set<Question<?>> open = ConcurrentHashMap.newKeySet();
 
-    /** What they need of their node. */
-    interface Surroundings {
-        /** Does something later. */
-        void later(Runnable task, long millis);
-
-        /** Whether the store has answered. */
-        void works(boolean works);
-
-        /** The monotonic clock, in nanoseconds. */
-        long now();
+    /** Does something later. */
+    interface Later {
+        void run(Runnable task, long millis);
     }
 
-    LastingQuestions(Lease lease, Surroundings surroundings) {
+    /**
+     * @param clock the monotonic clock, in nanoseconds
+     * @param works learns whether the store has answered
+     */
+    LastingQuestions(Lease lease, LongSupplier clock, Later later, Consumer<Boolean> works) {
         this.lease = lease;
-        this.surroundings = surroundings;
+        this.clock = clock;
+        this.later = later;
+        this.works = works;
     }
 
     /**
@@ -101,23 +103,23 @@ final class LastingQuestions {
             if (failure == null) {
                 // before the word that the store works: nobody may find it open after that
                 open.remove(this);
-                surroundings.works(true);
+                works.accept(true);
                 done.complete(answer);
             } else if (isDecided(failure)) {
                 open.remove(this);
                 if (saidByStore(failure)) {
-                    surroundings.works(true);
+                    works.accept(true);
                 }
                 done.completeExceptionally(failure);
             } else if (!done.isDone()) {
-                long now = surroundings.now();
+                long now = clock.getAsLong();
                 if (!hasFailed) {
                     failedAt = now;
                     hasFailed = true;
                 }
                 boolean tooLong = now - failedAt >= LASTING_NANOS;
-                surroundings.works(false);
-                surroundings.later(() -> ask(Math.min(2 * delay, MOST_DELAY_MILLIS)), delay);
+                works.accept(false);
+                later.run(() -> ask(Math.min(2 * delay, MOST_DELAY_MILLIS)), delay);
                 if (tooLong) {
                     lasts.accept(failure);
                 }

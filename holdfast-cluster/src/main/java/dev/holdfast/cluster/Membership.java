@@ -7,8 +7,10 @@ import dev.holdfast.spi.SessionRecord;
 import dev.holdfast.spi.StreamId;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Predicate;
@@ -24,7 +26,7 @@ final class Membership {
     /** Its epochs, oldest first: a session may get a newer one and keep the streams of the older. */
     final List<Epoch> epochs;
     /** What is left on its listening stream of those who are gone. */
-    final Leftovers leftovers = new Leftovers();
+    final OrphanedStreams orphaned = new OrphanedStreams();
     /** Numbers the readers of this node. */
     private final AtomicInteger readers = new AtomicInteger();
 
@@ -121,5 +123,38 @@ final class Membership {
     /** The session here has this version at least. */
     void caughtUp(long version) {
         known.accumulateAndGet(version, Math::max);
+    }
+
+    /**
+     * What those who are gone have left on a session's listening stream, as far as this node has looked for it: by one who looks at a time,
+     * and at no event twice unless somebody more is gone. Safe for use by any thread.
+     */
+    static final class OrphanedStreams {
+        private final AtomicBoolean lookedFor = new AtomicBoolean();
+        /** Only who looks uses these. */
+        private Set<Epoch> present = Set.of();
+
+        private long through;
+
+        /** Begins to look; false where somebody does. */
+        boolean begin() {
+            return lookedFor.compareAndSet(false, true);
+        }
+
+        /** Behind which event is to be looked. */
+        long from(Set<Epoch> nowPresent) {
+            return nowPresent.containsAll(present) ? through : 0;
+        }
+
+        /** Nothing is left up to here of any that is not present. */
+        void none(Set<Epoch> nowPresent, long upTo) {
+            through = Math.max(from(nowPresent), upTo);
+            present = nowPresent;
+        }
+
+        /** Looks no more. */
+        void end() {
+            lookedFor.set(false);
+        }
     }
 }

@@ -17,9 +17,9 @@ final class Peers {
 
     private static final CompletionStage<Boolean> TOLD = CompletableFuture.completedFuture(true);
 
-    private final NodeStore store;
+    private final ClusterWriter store;
 
-    Peers(NodeStore store) {
+    Peers(ClusterWriter store) {
         this.store = store;
     }
 

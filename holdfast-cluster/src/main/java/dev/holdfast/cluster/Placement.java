@@ -30,11 +30,18 @@ final class Placement {
     /** On no node that lives; and this one, which drains, takes it over from none. */
     record Nowhere() implements Place {}
 
-    private final NodeStore store;
+    private final ClusterWriter store;
     private final SharedWork<LiveSession, Long> takeovers = new SharedWork<>();
 
-    Placement(NodeStore store) {
+    Placement(ClusterWriter store) {
         this.store = store;
+    }
+
+    /** Completes with whether the backend of a session is on this node, or may be, as where each node has one of its own. */
+    static CompletionStage<Boolean> mayRun(Optional<Placement> placement, LiveSession session) {
+        return placement
+                .map(once -> once.of(session).thenApply(Here.class::isInstance))
+                .orElseGet(() -> CompletableFuture.completedFuture(true));
     }
 
     private static CompletionStage<Place> is(Place place) {
@@ -107,5 +114,27 @@ final class Placement {
                     }
                     return now;
                 });
+    }
+
+    /** The session is read here: the node that has its backend keeps it, or has yet to open it. */
+    void read(LiveSession session) {
+        of(session).thenAccept(place -> {
+            if (place instanceof There there) {
+                store.bus().send(there.member().node(), new NodeMessage.Read(session.key()).pack());
+            } else if (place instanceof Here) {
+                session.replica().openBackend();
+            }
+        });
+    }
+
+    /** The session is read on another node, which takes this one for that which has the backend: it may have yet to open it. */
+    void readElsewhere(LiveSession session) {
+        if (session.replica().lacksBackend()) {
+            of(session).thenAccept(place -> {
+                if (place instanceof Here) {
+                    session.replica().openBackend();
+                }
+            });
+        }
     }
 }

@@ -21,7 +21,6 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.Executor;
 import java.util.function.Supplier;
 
 /**
@@ -30,29 +29,31 @@ import java.util.function.Supplier;
  */
 final class SharedSession implements Session {
     private final LiveSession here;
-    private final NodeStore store;
-    private final Node node;
+    private final ClusterMembership.Host engine;
+    private final ClusterWriter store;
+    private final SharedReaders readers;
+    private final JournalVersions versions;
+    private final BackendInbox inbox;
+    private final Optional<CallForwarder> forwarder;
 
     /**
-     * What a session needs of its node.
-     *
-     * @param blocking does something where it may block
+     * @param forwarder the way to the node that has the backend, where that exists once
      */
-    record Node(
+    SharedSession(
+            LiveSession here,
             ClusterMembership.Host engine,
-            Executor blocking,
-            Peers peers,
-            Tails tails,
-            Writers writers,
-            Deliveries deliveries,
+            ClusterWriter store,
+            SharedReaders readers,
             JournalVersions versions,
-            BackendMessages forBackends,
-            Optional<Forwarding> forwarding) {}
-
-    SharedSession(LiveSession here, NodeStore store, Node node) {
+            BackendInbox inbox,
+            Optional<CallForwarder> forwarder) {
         this.here = here;
+        this.engine = engine;
         this.store = store;
-        this.node = node;
+        this.readers = readers;
+        this.versions = versions;
+        this.inbox = inbox;
+        this.forwarder = forwarder;
     }
 
     @Override
@@ -91,23 +92,23 @@ final class SharedSession implements Session {
 
     @Override
     public CompletionStage<Call.Outcome> call(List<InboundMessage> requests) {
-        if (!node.engine.storeWorks()) {
+        if (!engine.storeWorks()) {
             return CompletableFuture.failedFuture(new StoreUnavailableException(null));
         }
-        return node.forwarding.isPresent()
-                ? ask(() -> node.forwarding.get().call(here, requests))
-                : here.call(requests).thenCompose(outcome -> node.versions.catchUpFor(here, outcome));
+        return forwarder.isPresent()
+                ? ask(() -> forwarder.get().call(here, requests))
+                : here.call(requests).thenCompose(outcome -> versions.catchUpFor(here, outcome));
     }
 
     @Override
     public CompletionStage<Optional<Refusal>> notify(InboundMessage notification) {
-        if (!(notification.journal() instanceof JournalChange.None) && !node.engine.storeWorks()) {
+        if (!(notification.journal() instanceof JournalChange.None) && !engine.storeWorks()) {
             return CompletableFuture.failedFuture(new StoreUnavailableException(null));
         }
-        if (node.forwarding.isPresent()) {
-            return ask(() -> node.forwarding.get().notify(here, notification));
+        if (forwarder.isPresent()) {
+            return ask(() -> forwarder.get().notify(here, notification));
         }
-        return node.forBackends.notifyOwn(here, notification);
+        return inbox.notifyOwn(here, notification);
     }
 
     @Override
@@ -118,7 +119,7 @@ final class SharedSession implements Session {
 
     /** Whoever has asked gets an error in the place of an answer that is too large to be sent there. */
     private CompletionStage<Boolean> deliver(InboundMessage response) {
-        return ask(() -> node.peers.deliver(here.key(), new NodeMessage.Answered(here.key(), response)))
+        return ask(() -> store.peers().deliver(here.key(), new NodeMessage.Answered(here.key(), response)))
                 .thenApply(others -> others > 0)
                 .exceptionallyCompose(failure -> LastingQuestions.isTooLarge(failure)
                         ? deliver(here.replica().tooLarge(response))
@@ -134,8 +135,8 @@ final class SharedSession implements Session {
      */
     @Override
     public CompletionStage<Void> cancel(RequestId request, InboundMessage notification) {
-        boolean once = node.forwarding.isPresent();
-        long number = node.forwarding.map(Forwarding::nextNumber).orElse(Cancellation.ONCE);
+        boolean once = forwarder.isPresent();
+        long number = forwarder.map(CallForwarder::nextNumber).orElse(Cancellation.ONCE);
         Cancellation cancellation = new Cancellation(request, notification, number, Cancellation.ANY);
         OptionalLong found = here.cancel(cancellation);
         if (found.isPresent()) {
@@ -146,32 +147,28 @@ final class SharedSession implements Session {
         CompletionStage<Void> told = tellOthers(cancellation);
         return once
                 ? told.thenCompose(done -> tellOthers(cancellation))
-                        .thenRunAsync(() -> here.cancel(cancellation), node.blocking)
+                        .thenRunAsync(() -> here.cancel(cancellation), inbox.blocking())
                 : told;
     }
 
     private CompletionStage<Void> tellOthers(Cancellation cancellation) {
         Cancellation told = here.replica().toldElsewhere(cancellation);
-        return ask(() -> node.peers.deliver(here.key(), new NodeMessage.Cancelled(here.key(), told)))
+        return ask(() -> store.peers().deliver(here.key(), new NodeMessage.Cancelled(here.key(), told)))
                 .thenAccept(others -> {});
     }
 
     @Override
     public CompletionStage<Resume> listen() {
-        return node.engine.handingOver() ? drained() : ask(() -> reading().listen());
+        return engine.handingOver() ? drained() : ask(() -> readers.listen(here));
     }
 
     @Override
     public CompletionStage<Resume> resume(EventId after) {
-        return node.engine.handingOver() ? drained() : ask(() -> reading().resume(after));
+        return engine.handingOver() ? drained() : ask(() -> readers.resume(here, after));
     }
 
     private static CompletionStage<Resume> drained() {
         return CompletableFuture.completedFuture(new Resume.Closed(EndReason.DRAINED));
-    }
-
-    private Reading reading() {
-        return new Reading(here, store, node);
     }
 
     @Override

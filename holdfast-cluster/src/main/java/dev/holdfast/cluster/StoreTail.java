@@ -33,8 +33,9 @@ final class StoreTail implements StreamCursor.Host {
 
     private final LiveSession session;
     private final SessionReplica here;
-    private final NodeStore store;
-    private final SharedSession.Node node;
+    private final ClusterWriter store;
+    private final StreamWriters writers;
+    private final Tails tails;
     private final StreamCursor.Start start;
     /** Who reads, among all readers of the session. */
     private final long token;
@@ -60,8 +61,9 @@ final class StoreTail implements StreamCursor.Host {
      */
     StoreTail(
             LiveSession session,
-            NodeStore store,
-            SharedSession.Node node,
+            ClusterWriter store,
+            StreamWriters writers,
+            Tails tails,
             StreamId stream,
             String writer,
             long token,
@@ -70,7 +72,8 @@ final class StoreTail implements StreamCursor.Host {
         this.session = session;
         this.here = session.replica();
         this.store = store;
-        this.node = node;
+        this.writers = writers;
+        this.tails = tails;
         this.writer = writer;
         this.token = token;
         this.start = start;
@@ -211,11 +214,11 @@ final class StoreTail implements StreamCursor.Host {
             return;
         }
         long seen = step(step -> fetched);
-        node.writers().of(session, stream(), seen).thenAccept(standing -> {
-            if (standing instanceof Writers.Elsewhere elsewhere) {
+        writers.of(session, stream(), seen).thenAccept(standing -> {
+            if (standing instanceof StreamWriters.Elsewhere elsewhere) {
                 writer = elsewhere.node();
-            } else if (!(standing instanceof Writers.Here)) {
-                over(standing instanceof Writers.Over ended ? ended.lost(stream()) : 0);
+            } else if (!(standing instanceof StreamWriters.Here)) {
+                over(standing instanceof StreamWriters.Over ended ? ended.lost(stream()) : 0);
             }
         });
     }
@@ -255,7 +258,7 @@ final class StoreTail implements StreamCursor.Host {
     public void confirmed(StreamCursor reader, long offset) {
         if (listening()) {
             here.confirm(offset);
-            node.peers().tellOthers(session.key(), new NodeMessage.Confirmed(session.key(), offset));
+            store.peers().tellOthers(session.key(), new NodeMessage.Confirmed(session.key(), offset));
         }
     }
 
@@ -266,13 +269,13 @@ final class StoreTail implements StreamCursor.Host {
             return page.ended().filter(EndReason.COMPLETED::equals).isPresent();
         });
         here.leave(cursor, how);
-        if (!node.tails().remove(session, this) || how == Close.BROKEN) {
+        if (!tails.remove(session, this) || how == Close.BROKEN) {
             return;
         }
         if (listening()) {
             confirmed(cursor, cursor.reached());
         } else if (complete) {
-            node.deliveries().of(session, stream(), writer);
+            writers.delivered(session, stream(), writer);
         }
     }
 

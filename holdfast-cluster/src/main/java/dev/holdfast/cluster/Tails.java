@@ -1,8 +1,11 @@
 package dev.holdfast.cluster;
 
 import dev.holdfast.CallWatch.Attachment;
+import dev.holdfast.cluster.SharedSessionStore.Part;
+import dev.holdfast.cluster.SharedSessionStore.Tail;
 import dev.holdfast.log.SessionLog;
 import dev.holdfast.session.LiveSession;
+import dev.holdfast.session.StoreQuestion;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.StreamId;
 import java.util.Map;
@@ -12,25 +15,27 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** The sessions of this node in which somebody reads what other nodes write. Safe for use by any thread. */
 final class Tails {
-    private final NodeStore store;
-    private final Writers writers;
-    private final Consumer<LiveSession> read;
-    private final Turns turns = new Turns();
+    /** A writer that is said to live is looked at all the same after so many polls: it may have given up the session. */
+    private static final int POLLS = 3;
+
+    private final ClusterWriter store;
+    private final StreamWriters writers;
+    private final Optional<Placement> placement;
+    private final SerialExecutor executor = new SerialExecutor();
     private final Map<SessionKey, SessionTail> all = new ConcurrentHashMap<>();
 
     /**
-     * @param read learns from time to time that somebody reads a session's listening stream here
+     * @param placement where the backend of a session is that exists once: from time to time it learns that the session is read here
      */
-    Tails(NodeStore store, Writers writers, Consumer<LiveSession> read) {
+    Tails(ClusterWriter store, StreamWriters writers, Optional<Placement> placement) {
         this.store = store;
         this.writers = writers;
-        this.read = read;
+        this.placement = placement;
     }
 
     boolean any() {
@@ -39,7 +44,7 @@ final class Tails {
 
     /** Does what changes who reads a stream, when all that came before it for that is over. */
     <T> CompletionStage<T> alone(LiveSession session, StreamId stream, Supplier<CompletionStage<T>> turn) {
-        return turns.take(session, stream, turn);
+        return executor.take(session, stream, turn);
     }
 
     /** Lets somebody read, in the place of the one before, who ends; false if the session is at its end. */
@@ -53,8 +58,7 @@ final class Tails {
             if (ofAnEarlierLife) {
                 found.close();
             }
-            SessionTail tail =
-                    found != null && !ofAnEarlierLife ? found : new SessionTail(session, store, this, writers, read);
+            SessionTail tail = found != null && !ofAnEarlierLife ? found : new SessionTail(session);
             older.setPlain(tail.add(reader));
             tail.settle();
             return tail;
@@ -111,6 +115,102 @@ final class Tails {
                 .filter(own -> own.reader(stream) == token)
                 .isPresent()) {
             session.replica().supersede(stream);
+        }
+    }
+
+    /** Those on this node who read, in one session, what other nodes write: of each stream one. */
+    private final class SessionTail {
+        private final LiveSession session;
+        private final Map<StreamId, StoreTail> readers = new ConcurrentHashMap<>();
+        private @Nullable Tail tail;
+        private int polls;
+
+        private SessionTail(LiveSession session) {
+            this.session = session;
+        }
+
+        /** Whether it is of this life of the session. */
+        boolean of(LiveSession life) {
+            return session == life;
+        }
+
+        /** Takes a reader in; returns the one in whose place it is. */
+        @Nullable StoreTail add(StoreTail reader) {
+            return readers.put(reader.stream(), reader);
+        }
+
+        boolean remove(StoreTail reader) {
+            return readers.remove(reader.stream(), reader);
+        }
+
+        Optional<StoreTail> reader(StreamId stream) {
+            return Optional.ofNullable(readers.get(stream));
+        }
+
+        /** Listens for hints while somebody reads; false if nobody does. One thread at a time. */
+        boolean settle() {
+            if (readers.isEmpty()) {
+                close();
+            } else if (tail == null) {
+                tail = store.tail(session.key(), this::hint);
+            }
+            return !readers.isEmpty();
+        }
+
+        /** Listens no more, whoever reads. One thread at a time. */
+        void close() {
+            Tail now = tail;
+            if (now != null) {
+                now.close();
+                tail = null;
+            }
+        }
+
+        void hint() {
+            readers.values().forEach(StoreTail::hint);
+        }
+
+        /** Reads without a hint, and looks whether the writers live. One thread at a time. */
+        void poll(Optional<Set<String>> living) {
+            polls++;
+            hint();
+            boolean looks = polls % POLLS == 0;
+            for (StoreTail reader : readers.values()) {
+                if (looks) {
+                    lookAtToken(reader);
+                }
+                if (reader.listening()) {
+                    if (looks) {
+                        placement.ifPresent(where -> where.read(session));
+                    }
+                    if (looks && session.listensOnly()) {
+                        lookAtCalls();
+                    }
+                } else if (looks
+                        || living.filter(nodes -> !nodes.contains(reader.writer()))
+                                .isPresent()) {
+                    reader.look();
+                }
+            }
+        }
+
+        /** Nobody may have told this node that a newer connection reads, or that the session is not its any more. */
+        private void lookAtToken(StoreTail reader) {
+            long own = reader.token();
+            StoreQuestion.ask(() -> store.token(
+                            session.key(), session.replica().epoch(), reader.stream(), Part.READER, own, own))
+                    .thenAccept(now -> {
+                        if (now != own && now != SharedSessionStore.NO_TOKEN) {
+                            superseded(session, reader.stream(), own);
+                        }
+                    });
+        }
+
+        /** The answers to all calls go to the listening stream: those of a dead node are missed there. */
+        private void lookAtCalls() {
+            store.look(session.key())
+                    .thenAccept(look -> look.ifPresent(
+                            found -> found.record().running().keySet().forEach(call -> writers.of(session, call, 0))));
         }
     }
 }

@@ -63,6 +63,9 @@ public interface ClusterMembership extends Cluster {
         /** Does something elsewhere, where it may block; false if nobody does it. */
         boolean elsewhere(Runnable task);
 
+        /** Does something later, on the scheduler. */
+        void later(Runnable task, long millis);
+
         /** Whether connections are sent to the successor of this server. */
         boolean handingOver();
     }

@@ -28,22 +28,12 @@ class LastingQuestionsTest {
     private long now;
     private final Lease lease =
             new Lease(new MemoryCluster().bus(), Duration.ofMinutes(1), System::nanoTime, () -> NODE, new Deaf());
-    private final LastingQuestions questions = new LastingQuestions(lease, new LastingQuestions.Surroundings() {
-        @Override
-        public void later(Runnable task, long millis) {
-            later.add(task);
-        }
+    private final LastingQuestions questions =
+            new LastingQuestions(lease, () -> now, (task, millis) -> later.add(task), this::hears);
 
-        @Override
-        public long now() {
-            return now;
-        }
-
-        @Override
-        public void works(boolean works) {
-            heard.add((works ? "works" : "fails") + (questions().unanswered() ? ", a question is open" : ""));
-        }
-    });
+    private void hears(boolean works) {
+        heard.add((works ? "works" : "fails") + (questions.unanswered() ? ", a question is open" : ""));
+    }
 
     private static final class Deaf implements Lease.Hearer {
         @Override
@@ -54,10 +44,6 @@ class LastingQuestionsTest {
 
         @Override
         public void busWorks(boolean works) {}
-    }
-
-    private LastingQuestions questions() {
-        return questions;
     }
 
     @BeforeEach

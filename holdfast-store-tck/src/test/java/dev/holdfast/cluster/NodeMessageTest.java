@@ -51,7 +51,7 @@ class NodeMessageTest {
                             message(InboundMessage.Kind.REQUEST, new JournalChange.Remove("b"))),
                     List.of(12L, 13L)),
             new NodeMessage.Taken(KEY, 9, STREAM, new Epoch(3, -4)),
-            new NodeMessage.Declined(KEY, 9, new ForwardedAnswer(ForwardedAnswer.Kind.DUPLICATE, "1")));
+            new NodeMessage.Declined(KEY, 9, new NodeMessage.NotTaken(NodeMessage.NotTaken.Kind.DUPLICATE, "1")));
 
     @Test
     void eachMessageComesAsItWasSent() {

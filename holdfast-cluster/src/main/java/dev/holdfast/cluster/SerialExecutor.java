@@ -12,7 +12,7 @@ import java.util.function.Supplier;
  * Lets what changes the reader of a stream on this node happen one after another: who takes a stream over has begun to read it before
  * anybody else takes it here, or is ended by another node. Safe for use by any thread.
  */
-final class Turns {
+final class SerialExecutor {
     private static final CompletableFuture<Void> NOBODY = CompletableFuture.completedFuture(null);
 
     private final Map<Place, CompletableFuture<Void>> last = new ConcurrentHashMap<>();

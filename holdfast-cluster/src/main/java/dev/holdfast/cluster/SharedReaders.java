@@ -11,7 +11,6 @@ import dev.holdfast.session.LiveSession;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.Event;
 import dev.holdfast.spi.RequestId;
-import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionStore.Extent;
 import dev.holdfast.spi.SessionStore.Look;
 import dev.holdfast.spi.StreamId;
@@ -21,23 +20,29 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Supplier;
 
-/** How a client of a session comes to read a stream: it takes the stream's token, which ends whoever reads it, wherever that is. */
-final class Reading {
+/** How clients of sessions come to read streams: each takes the stream's token, which ends whoever reads it, wherever that is. */
+final class SharedReaders {
     private static final Extent NEW = new Extent(0, 0);
     private static final int READ_BYTES = 1 << 16;
     private static final String NOBODY = "";
 
-    private final LiveSession here;
-    private final SessionKey key;
-    private final NodeStore store;
-    private final SharedSession.Node node;
+    private final ClusterWriter store;
+    private final StreamWriters writers;
+    private final Tails tails;
 
-    Reading(LiveSession here, NodeStore store, SharedSession.Node node) {
-        this.here = here;
-        this.key = here.key();
+    SharedReaders(ClusterWriter store, StreamWriters writers, Tails tails) {
         this.store = store;
-        this.node = node;
+        this.writers = writers;
+        this.tails = tails;
     }
+
+    /**
+     * A call that has been started on another node.
+     *
+     * @param epoch the epoch that has started it
+     * @param writer the node that writes its stream; empty for none
+     */
+    record Started(StreamId stream, Epoch epoch, String writer) {}
 
     /** A stream that is to be read from the store. */
     private record Source(StreamId stream, String writer, List<RequestId> requests, boolean over, Look look) {
@@ -65,21 +70,22 @@ final class Reading {
     }
 
     /** From its token to its first read a reader has the stream alone on this node. */
-    private <T> CompletionStage<T> alone(StreamId stream, Supplier<CompletionStage<T>> reading) {
-        return node.tails().alone(here, stream, reading);
+    private <T> CompletionStage<T> alone(LiveSession here, StreamId stream, Supplier<CompletionStage<T>> reading) {
+        return tails.alone(here, stream, reading);
     }
 
-    private Resume closed() {
+    private Resume closed(LiveSession here) {
         return new Resume.Closed(here.replica().ended());
     }
 
-    CompletionStage<Resume> listen() {
+    CompletionStage<Resume> listen(LiveSession here) {
         return alone(
+                here,
                 StreamId.LISTENING,
-                () -> take(StreamId.LISTENING, NOBODY)
-                        .thenCompose(token -> store.look(key).thenApply(look -> {
+                () -> take(here, StreamId.LISTENING, NOBODY)
+                        .thenCompose(token -> store.look(here.key()).thenApply(look -> {
                             if (look.isEmpty()) {
-                                return closed();
+                                return closed(here);
                             }
                             Source source = listening(look.get());
                             long confirmed = Math.min(
@@ -88,8 +94,8 @@ final class Reading {
                             boolean missed = source.extent().trimmed() > confirmed;
                             StreamCursor.Start start = new StreamCursor.Start(
                                     0, confirmed, look.get().epoch());
-                            node.deliveries().listened(here, confirmed);
-                            return begin(source, token, new Place(start, missed), Attachment.LISTENED);
+                            writers.listened(here, confirmed);
+                            return begin(here, source, token, new Place(start, missed), Attachment.LISTENED);
                         })));
     }
 
@@ -98,46 +104,51 @@ final class Reading {
     }
 
     /** Reads the stream of a call that another node runs, from its start. */
-    CompletionStage<StreamReader> first(Forwarding.Started call, List<RequestId> requests) {
+    CompletionStage<StreamReader> first(LiveSession here, Started call, List<RequestId> requests) {
         StreamCursor.Start start = new StreamCursor.Start(0, 0, call.epoch());
         return alone(
+                here,
                 call.stream(),
-                () -> take(call.stream(), NOBODY).thenApply(token -> {
-                    StoreTail tail =
-                            new StoreTail(here, store, node, call.stream(), call.writer(), token, start, requests);
-                    if (!node.tails().begin(here, tail, Attachment.STARTED)) {
+                () -> take(here, call.stream(), NOBODY).thenApply(token -> {
+                    StoreTail tail = new StoreTail(
+                            here, store, writers, tails, call.stream(), call.writer(), token, start, requests);
+                    if (!tails.begin(here, tail, Attachment.STARTED)) {
                         tail.endReading();
                     }
                     return tail.cursor();
                 }));
     }
 
-    CompletionStage<Resume> resume(EventId after) {
+    CompletionStage<Resume> resume(LiveSession here, EventId after) {
         StreamId stream = after.stream();
         if (stream.equals(StreamId.LISTENING)) {
-            return store.look(key).thenCompose(look -> look.isEmpty() ? is(closed()) : resumeListening(after));
+            return store.look(here.key())
+                    .thenCompose(look -> look.isEmpty() ? is(closed(here)) : resumeListening(here, after));
         }
         if (here.replica().writes(stream)) {
-            return resumeHere(after);
+            return resumeHere(here, after);
         }
-        return node.writers().of(here, stream, after.offset()).thenCompose(standing -> {
-            if (standing instanceof Writers.Here) {
-                return resumeHere(after);
-            } else if (standing instanceof Writers.Elsewhere elsewhere) {
+        return writers.of(here, stream, after.offset()).thenCompose(standing -> {
+            if (standing instanceof StreamWriters.Here) {
+                return resumeHere(here, after);
+            } else if (standing instanceof StreamWriters.Elsewhere elsewhere) {
                 return resume(
-                        new Source(stream, elsewhere.node(), elsewhere.requests(), false, elsewhere.look()), after);
-            } else if (standing instanceof Writers.Over over) {
-                return resume(Source.over(stream, over.look()), after);
+                        here,
+                        new Source(stream, elsewhere.node(), elsewhere.requests(), false, elsewhere.look()),
+                        after);
+            } else if (standing instanceof StreamWriters.Over over) {
+                return resume(here, Source.over(stream, over.look()), after);
             }
             return here.resume(after);
         });
     }
 
-    private CompletionStage<Resume> resumeHere(EventId after) {
+    private CompletionStage<Resume> resumeHere(LiveSession here, EventId after) {
         return alone(
+                here,
                 after.stream(),
-                () -> take(after.stream(), NOBODY).thenCompose(token -> {
-                    store.membership(key).ifPresent(own -> {
+                () -> take(here, after.stream(), NOBODY).thenCompose(token -> {
+                    store.membership(here.key()).ifPresent(own -> {
                         own.keep(here.replica()::writes);
                         own.reads(after.stream(), token);
                     });
@@ -145,26 +156,30 @@ final class Reading {
                 }));
     }
 
-    private CompletionStage<Resume> resume(Source source, EventId after) {
+    private CompletionStage<Resume> resume(LiveSession here, Source source, EventId after) {
         return alone(
+                here,
                 source.stream(),
-                () -> take(source.stream(), source.writer()).thenCompose(token -> goOn(source, token, after)));
+                () -> take(here, source.stream(), source.writer())
+                        .thenCompose(token -> goOn(here, source, token, after)));
     }
 
     /** What the store has lost shows in a look that comes after the token. */
-    private CompletionStage<Resume> resumeListening(EventId after) {
+    private CompletionStage<Resume> resumeListening(LiveSession here, EventId after) {
         return alone(
+                here,
                 StreamId.LISTENING,
-                () -> take(StreamId.LISTENING, NOBODY)
-                        .thenCompose(token -> store.look(key)
-                                .thenCompose(look ->
-                                        look.isEmpty() ? is(closed()) : goOn(listening(look.get()), token, after))));
+                () -> take(here, StreamId.LISTENING, NOBODY)
+                        .thenCompose(token -> store.look(here.key())
+                                .thenCompose(look -> look.isEmpty()
+                                        ? is(closed(here))
+                                        : goOn(here, listening(look.get()), token, after))));
     }
 
-    private CompletionStage<Resume> goOn(Source source, long token, EventId after) {
-        return place(source, after).thenApply(place -> {
+    private CompletionStage<Resume> goOn(LiveSession here, Source source, long token, EventId after) {
+        return place(here, source, after).thenApply(place -> {
             if (source.over() && place.start().cursor() >= source.extent().last()) {
-                node.deliveries().of(here, source.stream());
+                writers.delivered(here, source.stream());
                 return new Resume.Ended();
             }
             if (source.lost() && source.requests().isEmpty()) {
@@ -174,32 +189,32 @@ final class Reading {
             if (source.stream().equals(StreamId.LISTENING)) {
                 long had = place.start().cursor();
                 here.replica().release(had);
-                node.peers().tellOthers(key, new NodeMessage.Released(key, had));
-                node.deliveries().listened(here, had);
+                store.peers().tellOthers(here.key(), new NodeMessage.Released(here.key(), had));
+                writers.listened(here, had);
             }
-            return begin(source, token, place, place.missed() ? Attachment.GAP : Attachment.RESUMED);
+            return begin(here, source, token, place, place.missed() ? Attachment.GAP : Attachment.RESUMED);
         });
     }
 
     /** Finds the place of a cursor: of what is kept, the client has no event that is newer than its cursor's epoch. */
-    private CompletionStage<Place> place(Source source, EventId after) {
+    private CompletionStage<Place> place(LiveSession here, Source source, EventId after) {
         Extent extent = source.extent();
         ResumePoint point = here.replica()
                 .resume(after, source.look().epoch(), source.look().certainFrom());
         // what a call's heir writes comes behind what its client has seen
         long last = source.stream().equals(StreamId.LISTENING) ? extent.last() : Long.MAX_VALUE;
-        return reach(source.stream(), after, 0, point.most(last)).thenApply(cursor -> {
-            Epoch epoch = point.ours() ? after.epoch() : source.look().epoch();
+        return reach(here, source.stream(), after, 0, point.most(last)).thenApply(cursor -> {
             boolean missed = point.missed(cursor, extent.trimmed(), extent.last());
+            Epoch epoch = point.ours() ? after.epoch() : source.look().epoch();
             return new Place(new StreamCursor.Start(cursor, 0, epoch), missed);
         });
     }
 
-    private CompletionStage<Long> reach(StreamId stream, EventId after, long from, long most) {
+    private CompletionStage<Long> reach(LiveSession here, StreamId stream, EventId after, long from, long most) {
         if (from >= most) {
             return CompletableFuture.completedFuture(most);
         }
-        return store.read(key, stream, from, READ_BYTES).thenCompose(events -> {
+        return store.read(here.key(), stream, from, READ_BYTES).thenCompose(events -> {
             for (Event event : events) {
                 if (event.offset() > most) {
                     return CompletableFuture.completedFuture(most);
@@ -210,18 +225,18 @@ final class Reading {
             }
             return events.isEmpty()
                     ? CompletableFuture.completedFuture(most)
-                    : reach(stream, after, events.get(events.size() - 1).offset(), most);
+                    : reach(here, stream, after, events.get(events.size() - 1).offset(), most);
         });
     }
 
-    private Resume begin(Source source, long token, Place place, Attachment how) {
+    private Resume begin(LiveSession here, Source source, long token, Place place, Attachment how) {
         StoreTail tail = new StoreTail(
-                here, store, node, source.stream(), source.writer(), token, place.start(), source.requests());
+                here, store, writers, tails, source.stream(), source.writer(), token, place.start(), source.requests());
         if (source.over()) {
             boolean unused = tail.isOver(source.lost() ? source.extent().last() : 0);
         }
-        if (!node.tails().begin(here, tail, how)) {
-            return closed();
+        if (!tails.begin(here, tail, how)) {
+            return closed(here);
         }
         if (place.missed()) {
             here.replica().missed(source.stream());
@@ -235,37 +250,44 @@ final class Reading {
      *
      * @param writer the node on which the first reader of a call's stream may be, who has no token
      */
-    private CompletionStage<Long> take(StreamId stream, String writer) {
+    private CompletionStage<Long> take(LiveSession here, StreamId stream, String writer) {
         Epoch epoch = here.replica().epoch();
-        Optional<Membership> own = store.membership(key);
+        Optional<Membership> own = store.membership(here.key());
         if (own.isEmpty()) {
             throw new IllegalStateException("the session has left this node");
         }
         return take(
-                stream, writer, epoch, SharedSessionStore.NO_TOKEN, own.get().nextToken(epoch), own.get());
+                here,
+                stream,
+                writer,
+                epoch,
+                SharedSessionStore.NO_TOKEN,
+                own.get().nextToken(epoch),
+                own.get());
     }
 
     private CompletionStage<Long> take(
-            StreamId stream, String writer, Epoch epoch, long expected, long token, Membership own) {
-        return store.token(key, epoch, stream, Part.READER, expected, token).thenCompose(now -> {
-            if (now != token) {
-                return take(stream, writer, epoch, now, token, own);
-            }
-            end(stream, writer, expected, own);
-            return CompletableFuture.completedFuture(token);
-        });
+            LiveSession here, StreamId stream, String writer, Epoch epoch, long expected, long token, Membership own) {
+        return store.token(here.key(), epoch, stream, Part.READER, expected, token)
+                .thenCompose(now -> {
+                    if (now != token) {
+                        return take(here, stream, writer, epoch, now, token, own);
+                    }
+                    end(here, stream, writer, expected, own);
+                    return CompletableFuture.completedFuture(token);
+                });
     }
 
-    private void end(StreamId stream, String writer, long older, Membership own) {
+    private void end(LiveSession here, StreamId stream, String writer, long older, Membership own) {
         if (!writer.isEmpty()) {
             // nobody may have told the first reader, who has no token, of those that came before this one
-            node.peers().tell(writer, new NodeMessage.Superseded(key, stream, SharedSessionStore.NO_TOKEN));
+            store.peers().tell(writer, new NodeMessage.Superseded(here.key(), stream, SharedSessionStore.NO_TOKEN));
         }
         int counter = (int) (older >>> Integer.SIZE);
         if (own.has(counter)) {
-            node.tails().superseded(here, stream, older);
+            tails.superseded(here, stream, older);
         } else if (older != SharedSessionStore.NO_TOKEN) {
-            node.peers().tell(key, counter, new NodeMessage.Superseded(key, stream, older));
+            store.peers().tell(here.key(), counter, new NodeMessage.Superseded(here.key(), stream, older));
         }
     }
 }

@@ -1,10 +1,10 @@
 package dev.holdfast.cluster;
 
+import dev.holdfast.session.ClusterMembership;
 import dev.holdfast.session.StoreQuestion;
 import dev.holdfast.spi.SessionKey;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
@@ -18,7 +18,7 @@ import org.slf4j.LoggerFactory;
  * its client and would not be kept for much longer, then one of this node that nobody uses. While the store does not say how many
  * there are, nobody is refused here: the limit of the node is left. Safe for use by any thread.
  */
-final class PrincipalRoom {
+final class PrincipalQuota {
     /** So many sessions may go for one: others may be quicker. */
     private static final int ATTEMPTS = 4;
 
@@ -27,32 +27,20 @@ final class PrincipalRoom {
 
     private static final CompletionStage<Boolean> ROOM = CompletableFuture.completedFuture(true);
     private static final CompletionStage<Boolean> NONE = CompletableFuture.completedFuture(false);
-    private static final Logger logger = LoggerFactory.getLogger(PrincipalRoom.class);
+    private static final Logger logger = LoggerFactory.getLogger(PrincipalQuota.class);
 
-    private final NodeStore store;
+    private final ClusterWriter store;
     private final int most;
     private final LongSupplier clock;
-    private final Eviction eviction;
+    private final ClusterMembership.Host engine;
     /** Who was refused, and when. */
     private final Map<String, Long> refused = new ConcurrentHashMap<>();
 
-    /** Lets sessions of a node go. */
-    interface Eviction {
-        /**
-         * Ends one of a principal's sessions that nobody uses on this node; completes when it has left memory, empty if there is none.
-         */
-        CompletionStage<Optional<SessionKey>> evict(String principal);
-    }
-
-    /**
-     * @param most how many sessions of one principal there may be
-     * @param clock tells nanoseconds
-     */
-    PrincipalRoom(NodeStore store, int most, LongSupplier clock, Eviction eviction) {
+    PrincipalQuota(ClusterWriter store, ClusterMembership.Host engine) {
         this.store = store;
-        this.most = most;
-        this.clock = clock;
-        this.eviction = eviction;
+        this.engine = engine;
+        this.most = engine.setting().principalSessions();
+        this.clock = engine.setting().clock();
     }
 
     /** Whether a session of this principal was refused a moment ago: it would be in vain to open a backend for another one. */
@@ -85,7 +73,7 @@ final class PrincipalRoom {
 
     /** A session for which room was to be taken was not opened. */
     void leave(String principal, SessionKey key) {
-        store.deletion().notOpened(principal, key);
+        CompletionStage<Void> unused = store.uncount(principal, key);
     }
 
     private CompletionStage<Boolean> take(String principal, SessionKey key, long until, int attempt) {
@@ -103,17 +91,17 @@ final class PrincipalRoom {
     private CompletionStage<Boolean> makeRoom(String principal, List<SessionKey> first) {
         CompletionStage<Boolean> room = NONE;
         for (SessionKey session : first) {
-            room = room.thenCompose(made -> made ? ROOM : store.deletion().waiting(session));
+            room = room.thenCompose(made -> made ? ROOM : store.endWaiting(session));
         }
         return room.thenCompose(made -> made ? ROOM : evict(principal));
     }
 
     /** One that was on its way into the store waits there now. */
     private CompletionStage<Boolean> evict(String principal) {
-        return eviction.evict(principal)
+        return engine.endOne(principal)
                 .thenCompose(session -> session.isEmpty()
                         ? NONE
-                        : store.deletion().waiting(session.get()).thenApply(ended -> true));
+                        : store.endWaiting(session.get()).thenApply(ended -> true));
     }
 
     private void remember(String principal) {

@@ -2,7 +2,11 @@ package dev.holdfast.cluster;
 
 import dev.holdfast.cluster.SharedSessionStore.Member;
 import dev.holdfast.cluster.SharedSessionStore.Part;
+import dev.holdfast.log.SessionLog;
 import dev.holdfast.session.LiveSession;
+import dev.holdfast.session.StoreQuestion;
+import dev.holdfast.spi.Epoch;
+import dev.holdfast.spi.Event;
 import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionRecord.RunningCall;
@@ -12,17 +16,25 @@ import dev.holdfast.spi.StreamId;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Who writes the streams of calls. A stream belongs to the node whose epoch has begun it, or to its heir. Where that node does not
  * live, whoever asks takes the stream over: it gets a newer epoch, fences the dead one, becomes the heir by compare-and-set, and ends
- * the call, or runs it again.
+ * the call, or runs it again. Of a stream of which its client has everything, whoever keeps it hears, and lets it grow old; what a node has
+ * kept that is gone is kept here from then on, if it is of a call, or forgotten.
  */
-final class Writers {
+final class StreamWriters {
+    private static final Logger logger = LoggerFactory.getLogger(StreamWriters.class);
+    private static final int READ_BYTES = 1 << 18;
     private static final Extent NEW = new Extent(0, 0);
     private static final CompletionStage<Boolean> NOT_HERE = CompletableFuture.completedFuture(false);
 
@@ -51,8 +63,7 @@ final class Writers {
     /** The store knows no such stream. */
     record Unknown() implements Standing {}
 
-    private final NodeStore store;
-    private final Peers peers;
+    private final ClusterWriter store;
     private final Optional<Placement> placement;
     /** What is on its way from a dead node to a session of this one. */
     private final SharedWork<Taking, Boolean> takings = new SharedWork<>();
@@ -62,17 +73,9 @@ final class Writers {
     /**
      * @param placement where the backend is, if it exists once
      */
-    Writers(NodeStore store, Peers peers, Optional<Placement> placement) {
+    StreamWriters(ClusterWriter store, Optional<Placement> placement) {
         this.store = store;
-        this.peers = peers;
         this.placement = placement;
-    }
-
-    /** Whether the backend of a session is on this node, or may be. */
-    CompletionStage<Boolean> mayRun(LiveSession session) {
-        return placement
-                .map(once -> once.of(session).thenApply(Placement.Here.class::isInstance))
-                .orElseGet(() -> CompletableFuture.completedFuture(true));
     }
 
     private static CompletionStage<Standing> is(Standing standing) {
@@ -119,7 +122,7 @@ final class Writers {
                 }
                 if (writer < look.certainFrom()) {
                     // the store may have lost the end of the call without the knowledge of its node
-                    peers.tell(node.get(), new NodeMessage.Doubted(key, look.certainFrom()));
+                    store.peers().tell(node.get(), new NodeMessage.Doubted(key, look.certainFrom()));
                 }
                 return is(new Elsewhere(node.get(), running.requests(), look));
             });
@@ -127,7 +130,7 @@ final class Writers {
     }
 
     /** Completes with the other node that keeps what is written of a stream, where that lives. */
-    CompletionStage<Optional<String>> keeper(LiveSession session, StreamId stream) {
+    private CompletionStage<Optional<String>> keeper(LiveSession session, StreamId stream) {
         return heir(session, stream)
                 .thenCompose(heir -> others(session.key()).thenApply(others -> others.node(writer(stream, heir))));
     }
@@ -209,10 +212,95 @@ final class Writers {
                     }
                     Extent extent = look.get().streams().getOrDefault(stream, NEW);
                     return store.all(key, stream)
-                            .thenCompose(events -> mayRun(session).thenApply(mayRun -> {
-                                session.replica().inherit(stream, running, events, extent, seen, mayRun);
-                                return true;
-                            }));
+                            .thenCompose(events -> Placement.mayRun(placement, session)
+                                    .thenApply(mayRun -> {
+                                        session.replica().inherit(stream, running, events, extent, seen, mayRun);
+                                        return true;
+                                    }));
                 });
+    }
+
+    /** The client of a session has everything of a stream. */
+    void delivered(LiveSession session, StreamId stream) {
+        if (session.replica().delivered(stream)) {
+            return;
+        }
+        StoreQuestion.ask(() -> keeper(session, stream))
+                .thenCompose(
+                        keeper -> keeper.isPresent() ? tell(keeper.get(), session, stream) : adopt(session, stream))
+                .whenComplete((done, failure) -> log(session, failure));
+    }
+
+    /** The same, where it is known who keeps it. */
+    void delivered(LiveSession session, StreamId stream, String keeper) {
+        if (keeper.isEmpty()) {
+            delivered(session, stream);
+        } else if (!session.replica().delivered(stream)) {
+            tell(keeper, session, stream);
+        }
+    }
+
+    /**
+     * The client has everything of the listening stream up to here: what nodes have sent of that who are gone is trimmed, unless that is
+     * being done, or was done before any of them was gone.
+     */
+    void listened(LiveSession session, long through) {
+        store.membership(session.key())
+                .map(own -> own.orphaned)
+                .filter(orphaned -> through > 0 && orphaned.begin())
+                .ifPresent(orphaned -> StoreQuestion.ask(() -> store.members(session.key()))
+                        .thenCompose(members -> trim(session, orphaned, epochs(members), through))
+                        .whenComplete((done, failure) -> {
+                            orphaned.end();
+                            log(session, failure);
+                        }));
+    }
+
+    private static Set<Epoch> epochs(List<Member> members) {
+        return members.stream().map(Member::epoch).collect(Collectors.toUnmodifiableSet());
+    }
+
+    private CompletionStage<Void> trim(
+            LiveSession session, Membership.OrphanedStreams orphaned, Set<Epoch> present, long through) {
+        return trim(session, orphaned.from(present), through, event -> !present.contains(event.epoch()))
+                .thenAccept(done -> orphaned.none(present, through));
+    }
+
+    /** Page by page: the stream may be long. */
+    private CompletionStage<Void> trim(LiveSession session, long after, long through, Predicate<Event> gone) {
+        if (after >= through) {
+            return SessionLog.DONE;
+        }
+        return store.read(session.key(), StreamId.LISTENING, after, READ_BYTES).thenCompose(events -> {
+            List<Event> had =
+                    events.stream().filter(event -> event.offset() <= through).toList();
+            session.replica().trim(had.stream().filter(gone).toList());
+            return had.isEmpty() || had.size() < events.size()
+                    ? SessionLog.DONE
+                    : trim(session, had.get(had.size() - 1).offset(), through, gone);
+        });
+    }
+
+    private static void log(LiveSession session, @Nullable Throwable failure) {
+        if (failure != null) {
+            logger.debug("session {}: a stream is kept for longer", session.shortId(), failure);
+        }
+    }
+
+    private CompletionStage<Void> tell(String node, LiveSession session, StreamId stream) {
+        store.peers().tell(node, new NodeMessage.Delivered(session.key(), stream));
+        return SessionLog.DONE;
+    }
+
+    private CompletionStage<Void> adopt(LiveSession session, StreamId stream) {
+        SessionKey key = session.key();
+        return store.look(key).thenCompose(look -> {
+            Optional<Extent> extent =
+                    look.flatMap(found -> Optional.ofNullable(found.streams().get(stream)));
+            return extent.isEmpty()
+                    ? SessionLog.DONE
+                    : store.all(key, stream)
+                            .thenAccept(kept -> session.replica().adopt(stream, kept, extent.get()));
+        });
     }
 }

@@ -6,7 +6,7 @@ import dev.holdfast.tck.MemoryCluster;
 import org.junit.jupiter.api.Test;
 
 /** Epochs are fenced though the store throws an error at one of them. */
-class FencesTest {
+class EpochFencesTest {
     private final BrokenFences store = new BrokenFences(new MemoryCluster());
 
     @Test
@@ -15,8 +15,8 @@ class FencesTest {
         store.join("third", 3);
         store.breaks = true;
 
-        assertThat(new Fences(store.reached)
-                        .all(BrokenFences.KEY, store.epochs().stream())
+        assertThat(new EpochFences(store.reached)
+                        .fence(BrokenFences.KEY, store.epochs().stream())
                         .toCompletableFuture())
                 .isCompletedExceptionally();
 
@@ -25,25 +25,25 @@ class FencesTest {
 
     @Test
     void anEpochThatALostJoinHasMadeIsFencedAtTheNextJoin() {
-        LostJoins lost = new LostJoins(store.reached);
+        EpochFences fences = new EpochFences(store.reached);
         store.join("second", 2);
-        lost.lost(BrokenFences.KEY);
-        lost.joined(BrokenFences.KEY, store.join("second", 3));
+        fences.joinLost(BrokenFences.KEY);
+        fences.joined(BrokenFences.KEY, store.join("second", 3));
 
         assertThat(store.members()).containsExactlyInAnyOrder("first", "second");
     }
 
     @Test
     void anErrorAtSuchAnEpochIsMadeGoodLater() {
-        LostJoins lost = new LostJoins(store.reached);
+        EpochFences fences = new EpochFences(store.reached);
         store.join("second", 2);
-        lost.lost(BrokenFences.KEY);
+        fences.joinLost(BrokenFences.KEY);
         Membership own = store.join("second", 3);
         store.breaks = true;
-        lost.joined(BrokenFences.KEY, own);
+        fences.joined(BrokenFences.KEY, own);
         assertThat(store.members()).containsExactlyInAnyOrder("first", "second", "second");
 
-        lost.joined(BrokenFences.KEY, own);
+        fences.joined(BrokenFences.KEY, own);
 
         assertThat(store.members()).containsExactlyInAnyOrder("first", "second");
     }

@@ -7,6 +7,7 @@ import dev.holdfast.StreamReader;
 import dev.holdfast.cluster.SharedSessionStore.Member;
 import dev.holdfast.session.CallOnItsWay;
 import dev.holdfast.session.Cancellation;
+import dev.holdfast.session.ClusterMembership;
 import dev.holdfast.session.LiveCall;
 import dev.holdfast.session.LiveSession;
 import dev.holdfast.session.StoreQuestion;
@@ -25,9 +26,9 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
-import java.util.random.RandomGenerator;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
@@ -42,7 +43,7 @@ import org.slf4j.LoggerFactory;
  * <p>A call that was sent is refused only where the other node has said that it does not take it. Questions that fail are asked again;
  * who loses its lease meanwhile does not know what became of the call, and says so.
  */
-final class Forwarding {
+final class CallForwarder {
     private static final long FIRST_PAUSE_MILLIS = 25;
     private static final long MOST_PAUSE_MILLIS = 500;
     private static final int MOST_DOUBLINGS = 5;
@@ -52,55 +53,37 @@ final class Forwarding {
     /** With the pauses between them some 30 s: so long a call waits for a backend that nobody has to give. */
     private static final int MOST_ATTEMPTS = 64;
 
-    private static final Logger logger = LoggerFactory.getLogger(Forwarding.class);
+    private static final Logger logger = LoggerFactory.getLogger(CallForwarder.class);
 
-    private final NodeStore store;
+    private final ClusterWriter store;
     private final Lease lease;
     private final Placement placement;
     private final JournalVersions versions;
-    private final BackendMessages forBackends;
-    private final Surroundings surroundings;
+    private final BackendInbox inbox;
+    private final StreamWriters writers;
+    private final SharedReaders readers;
+    private final ClusterMembership.Host engine;
     private final AtomicLong numbers;
     private final Map<Long, CompletableFuture<Optional<NodeMessage>>> waiting = new ConcurrentHashMap<>();
 
-    /**
-     * A call that has been started on another node.
-     *
-     * @param epoch the epoch that has started it
-     * @param writer the node that writes its stream; empty for none
-     */
-    record Started(StreamId stream, Epoch epoch, String writer) {}
-
-    /** What it needs of its node. */
-    interface Surroundings {
-        /** Does something later. */
-        void later(Runnable task, long millis);
-
-        /** Does something when a lease may have lapsed since now. */
-        void afterLease(Runnable task);
-
-        /** Lets a client read the stream of a call that another node runs, from its start. */
-        CompletionStage<StreamReader> read(LiveSession session, Started call, List<RequestId> requests);
-
-        /** Finds out where the stream of a call stands. */
-        CompletionStage<Writers.Standing> standing(LiveSession session, StreamId stream);
-    }
-
-    Forwarding(
-            NodeStore store,
+    CallForwarder(
+            ClusterWriter store,
             Lease lease,
             Placement placement,
             JournalVersions versions,
-            BackendMessages forBackends,
-            Surroundings surroundings,
-            RandomGenerator random) {
+            BackendInbox inbox,
+            StreamWriters writers,
+            SharedReaders readers,
+            ClusterMembership.Host engine) {
         this.store = store;
         this.lease = lease;
         this.placement = placement;
         this.versions = versions;
-        this.forBackends = forBackends;
-        this.surroundings = surroundings;
-        this.numbers = new AtomicLong(random.nextLong(LiveCall.LEAST_NUMBER_ELSEWHERE, MOST_NUMBER));
+        this.inbox = inbox;
+        this.writers = writers;
+        this.readers = readers;
+        this.engine = engine;
+        this.numbers = new AtomicLong(engine.setting().random().nextLong(LiveCall.LEAST_NUMBER_ELSEWHERE, MOST_NUMBER));
     }
 
     /** A number that no node gives to anything else. */
@@ -121,7 +104,7 @@ final class Forwarding {
     CompletionStage<Optional<Refusal>> notify(LiveSession session, InboundMessage notification) {
         return placement.of(session).thenCompose(place -> {
             if (place instanceof Placement.Here) {
-                return forBackends.notify(session, notification);
+                return inbox.notify(session, notification);
             }
             Optional<Member> host =
                     place instanceof Placement.There there ? Optional.of(there.member()) : Optional.empty();
@@ -164,28 +147,6 @@ final class Forwarding {
         CompletionStage<Boolean> unused = StoreQuestion.ask(() -> store.bus().send(host.node(), message.pack()));
     }
 
-    /** The session is read on another node, which takes this one for that which has the backend: it may have yet to open it. */
-    void readElsewhere(LiveSession session) {
-        if (session.replica().lacksBackend()) {
-            placement.of(session).thenAccept(place -> {
-                if (place instanceof Placement.Here) {
-                    session.replica().openBackend();
-                }
-            });
-        }
-    }
-
-    /** The session is read here: the node that has its backend keeps it, or has yet to open it. */
-    void read(LiveSession session) {
-        placement.of(session).thenAccept(place -> {
-            if (place instanceof Placement.There there) {
-                store.bus().send(there.member().node(), new NodeMessage.Read(session.key()).pack());
-            } else if (place instanceof Placement.Here) {
-                session.replica().openBackend();
-            }
-        });
-    }
-
     private CompletionStage<Call.Outcome> call(LiveSession session, CallOnItsWay call, int attempt) {
         if (call.wanted().isEmpty()) {
             // it ends where its client waits for it, and needs no backend
@@ -206,7 +167,7 @@ final class Forwarding {
         }
         long pause = Math.min(FIRST_PAUSE_MILLIS << Math.min(attempt - 1, MOST_DOUBLINGS), MOST_PAUSE_MILLIS);
         CompletableFuture<Void> over = new CompletableFuture<>();
-        surroundings.later(() -> over.complete(null), pause);
+        engine.later(() -> over.complete(null), pause);
         return over.thenCompose(now -> session.replica().draining()
                 ? CompletableFuture.completedFuture(new Call.Refused(Refusal.DRAINING))
                 : call(session, call, attempt + 1));
@@ -301,31 +262,37 @@ final class Forwarding {
 
     private void sendLater(
             String node, Member host, Supplier<byte[]> message, CompletableFuture<Optional<NodeMessage>> answer) {
-        surroundings.afterLease(() -> {
-            if (!answer.isDone()) {
-                send(node, host, message, answer);
-            }
-        });
+        engine.later(
+                () -> {
+                    if (!answer.isDone()) {
+                        send(node, host, message, answer);
+                    }
+                },
+                engine.setting().lease().toMillis());
     }
 
     private CompletionStage<Optional<Call.Outcome>> answered(
             String node, LiveSession session, CallOnItsWay call, Member host, NodeMessage said) {
         if (said instanceof NodeMessage.Taken taken) {
             return store.insist(
-                    node, () -> taken(session, call.wanted(), new Started(taken.stream(), taken.epoch(), host.node())));
+                    node,
+                    () -> taken(
+                            session,
+                            call.wanted(),
+                            new SharedReaders.Started(taken.stream(), taken.epoch(), host.node())));
         }
-        ForwardedAnswer why = said instanceof NodeMessage.Declined declined ? declined.why() : ForwardedAnswer.NOT_HERE;
+        NodeMessage.NotTaken why =
+                said instanceof NodeMessage.Declined declined ? declined.why() : NodeMessage.NotTaken.NOT_HERE;
         return CompletableFuture.completedFuture(why.outcome());
     }
 
     private CompletionStage<Optional<Call.Outcome>> taken(
-            LiveSession session, List<InboundMessage> requests, Started call) {
+            LiveSession session, List<InboundMessage> requests, SharedReaders.Started call) {
         if (session.listensOnly()) {
             return CompletableFuture.completedFuture(Optional.of(new Call.Accepted(new RemoteCall(Optional.empty()))));
         }
         List<RequestId> ids = requests.stream().map(InboundMessage::requiredId).toList();
-        return surroundings
-                .read(session, call, ids)
+        return readers.first(session, call, ids)
                 .thenApply(reader -> Optional.of(new Call.Accepted(new RemoteCall(Optional.of(reader)))));
     }
 
@@ -351,10 +318,9 @@ final class Forwarding {
                         look.orElseThrow(() -> new IllegalStateException("the session has ended meanwhile"))))
                 .thenCompose(stream -> stream.isEmpty()
                         ? CompletableFuture.completedFuture(Optional.empty())
-                        : surroundings
-                                .standing(session, stream.get())
-                                .thenCompose(standing ->
-                                        taken(session, requests, new Started(stream.get(), host.epoch(), ""))));
+                        : writers.of(session, stream.get(), 0)
+                                .thenCompose(standing -> taken(
+                                        session, requests, new SharedReaders.Started(stream.get(), host.epoch(), ""))));
     }
 
     /**
@@ -406,5 +372,20 @@ final class Forwarding {
     void giveUp() {
         StoreUnavailableException lost = new StoreUnavailableException(new IllegalStateException("the lease was lost"));
         waiting.values().forEach(answer -> answer.completeExceptionally(lost));
+    }
+
+    /** A call that another node runs: here it is only read. */
+    private record RemoteCall(Optional<StreamReader> reader) implements Call {
+        /** Nothing of it is here. */
+        @Override
+        public void whenOver(Runnable task) {
+            task.run();
+        }
+
+        /** The other node has handed it to its backend. */
+        @Override
+        public void dispatch(Executor caller) {
+            caller.execute(() -> {});
+        }
     }
 }
