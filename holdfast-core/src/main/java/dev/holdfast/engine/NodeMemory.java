@@ -102,7 +102,7 @@ final class NodeMemory implements StreamSetting.NodeTotal {
         return bytes.exceeded() || events.exceeded();
     }
 
-    /** Makes room where that is needed, unless somebody else is at it, who looks again when that has helped; outside of a step. */
+    /** Makes room where that is needed, unless somebody else is at it, who looks again when that has helped. Not called under the lock of a session. */
     void makeRoom() {
         boolean possible = true;
         while (possible && exceeded() && busy.compareAndSet(false, true)) {

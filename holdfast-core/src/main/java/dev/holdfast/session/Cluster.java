@@ -19,7 +19,7 @@ import java.util.concurrent.CompletionStage;
 
 /**
  * What it means for the sessions here that other nodes may have them too. Each default is what a node does that is alone. Safe for use
- * by any thread.
+ * by any thread; what answers at once is called under a session's lock too.
  */
 public interface Cluster {
     /** The store as the sessions of this node use it. */
@@ -76,7 +76,7 @@ public interface Cluster {
         return seed.epoch().counter();
     }
 
-    /** Whether a session in this state may leave memory when it was not used for long; inside a step too. */
+    /** Whether a session in this state may leave memory when it was not used for long. */
     default boolean mayPark(SessionState state) {
         return state == SessionState.DETACHED;
     }
@@ -93,7 +93,7 @@ public interface Cluster {
     default void withdrawn(List<KeptEvent> questions, Streams streams, Step step) {}
 
     /**
-     * Whether an end is one for every node: its client wants the session no more, or nobody can bring it back. Inside a step too.
+     * Whether an end is one for every node: its client wants the session no more, or nobody can bring it back.
      *
      * @param listensOnly whether its client has one connection only
      */
@@ -101,7 +101,7 @@ public interface Cluster {
         return why == EndReason.TERMINATED || why == EndReason.RESTORE_FAILED || why == EndReason.DISCONNECTED;
     }
 
-    /** Whether a session that has ended so can be found in the store again; inside a step too. */
+    /** Whether a session that has ended so can be found in the store again. */
     default boolean leavesToStore(EndReason why, boolean listensOnly) {
         return why == EndReason.PARKED || why == EndReason.TAKEN_OVER;
     }

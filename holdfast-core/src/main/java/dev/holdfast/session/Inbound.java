@@ -211,14 +211,14 @@ final class Inbound {
 
     /**
      * Lets nobody find a question again that is answered: neither another node nor the next life of the session knows of the answer.
-     * Whoever answers has got the question, and what came before it; inside a step.
+     * Whoever answers has got the question, and what came before it.
      */
     private void forget(KeptEvent question, Step step) {
         if (question.placed()) {
             long offset = question.event.offset();
             core.streams().retention().confirm(question.stream, offset, step);
             core.streams().retention().forget(question, step);
-            core.outbox().insist(List.of(core.record().read(offset)), step);
+            core.outbox().insist(List.of(core.record().read(offset, step)), step);
         }
     }
 

@@ -153,7 +153,7 @@ public final class LiveSession implements Session {
         return core.principal();
     }
 
-    /** Its life; compare-and-set, outside of steps too. */
+    /** Its life, which changes by compare-and-set. */
     public Lifecycle lifecycle() {
         return core.lifecycle();
     }

@@ -58,7 +58,7 @@ final class Outbound {
     /**
      * Appends to the listening stream what an incarnation of the backend sends outside of calls.
      *
-     * @param present whether it is the present one; asked inside the step
+     * @param present whether it is the present one; asked under the lock
      */
     CompletionStage<Void> send(int incarnation, OutboundMessage message, BooleanSupplier present) {
         return send(core.streams().listening(), message, null, incarnation, step -> present.getAsBoolean());
@@ -233,7 +233,7 @@ final class Outbound {
     void doubtful(Throwable failure, Step step) {
         boolean lost = failure instanceof LeaseLostException;
         if (lost || (failure instanceof StaleEpochException && core.host().shared())) {
-            core.takenOver();
+            core.takenOver(step);
             core.outbox().dismissWaiting(step);
             step.end(lost ? core.endWithLease() : EndReason.TAKEN_OVER);
         } else {

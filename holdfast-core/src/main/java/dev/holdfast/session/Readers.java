@@ -123,7 +123,7 @@ public final class Readers implements StreamCursor.Host {
         return new Resume.Gap(reader);
     }
 
-    /** Makes a reader the one of its stream; inside a step. False if the session is at its end. */
+    /** Makes a reader the one of its stream. False if the session is at its end. */
     boolean attach(StreamCursor reader, Step step) {
         LiveStream stream = reader.stream();
         Optional<StreamCursor> older = stream.reader();
@@ -140,7 +140,7 @@ public final class Readers implements StreamCursor.Host {
         core.streams().retention().reopen(stream, step);
         stream.take(reader, step);
         if (stream.listening()) {
-            core.record().follow();
+            core.record().follow(step);
         }
         older.ifPresent(superseded -> {
             core.host().telemetry().superseded();
@@ -165,7 +165,7 @@ public final class Readers implements StreamCursor.Host {
             outside.put(reader, open);
             if (reader.stream().listening()) {
                 listenersOutside++;
-                core.record().follow();
+                core.record().follow(step);
             }
             core.host().telemetry().attached(how, 0);
             return true;
@@ -177,7 +177,7 @@ public final class Readers implements StreamCursor.Host {
         core.run(step -> {
             leftAt = core.now();
             readElsewhere = OptionalLong.of(leftAt);
-            core.record().follow();
+            core.record().follow(step);
         });
     }
 

@@ -2,6 +2,7 @@ package dev.holdfast.session;
 
 import dev.holdfast.Lifetime;
 import dev.holdfast.StoreUnavailableException;
+import dev.holdfast.log.Step;
 import dev.holdfast.spi.MessageFactory.Introduction;
 import dev.holdfast.spi.RecordChange;
 import dev.holdfast.spi.SessionRecord;
@@ -68,7 +69,7 @@ final class RecordState {
     }
 
     /** Its client reads the listening stream. */
-    void follow() {
+    void follow(Step step) {
         followed = true;
     }
 
@@ -78,7 +79,7 @@ final class RecordState {
     }
 
     /** From here on this is known of its backends. */
-    void introduced(Introduction said) {
+    void introduced(Introduction said, Step step) {
         introduction = said;
     }
 
@@ -88,7 +89,7 @@ final class RecordState {
     }
 
     /** The record's extension as it has to be now, for the record of a session that is made. */
-    byte[] extension() {
+    byte[] extension(Step step) {
         kept = present();
         return kept.pack();
     }
@@ -98,19 +99,19 @@ final class RecordState {
     }
 
     /** Brings the record's extension to what it has to be. */
-    RecordChange extended() {
-        return new RecordChange.Extended(extension());
+    RecordChange extended(Step step) {
+        return new RecordChange.Extended(extension(step));
     }
 
     /** What begins a life that is not the session's first. */
-    List<RecordChange> begun() {
+    List<RecordChange> begun(Step step) {
         RecordChange expires = new RecordChange.Expires(expiresAt);
         // what has not changed here may be older than what another node has written
-        return present().equals(kept) ? List.of(expires) : List.of(expires, extended());
+        return present().equals(kept) ? List.of(expires) : List.of(expires, extended(step));
     }
 
     /** What has changed so much that the store has to know. */
-    List<RecordChange> due(long read) {
+    List<RecordChange> due(long read, Step step) {
         long now = clock.millis();
         boolean expiry = Math.abs(fresh() - expiresAt) > MARGIN_MILLIS / 2;
         boolean progress = read > confirmed && Math.abs(now - confirmedAt) >= CONFIRMATION_MILLIS;
@@ -126,16 +127,16 @@ final class RecordState {
         if (reading) {
             confirmed = read;
             confirmedAt = now;
-            changes.add(extended());
+            changes.add(extended(step));
         }
         return changes;
     }
 
     /** Its client has surely read the listening stream up to here. */
-    RecordChange read(long offset) {
+    RecordChange read(long offset, Step step) {
         confirmed = Math.max(confirmed, offset);
         confirmedAt = clock.millis();
-        return extended();
+        return extended(step);
     }
 
     /**
@@ -143,10 +144,10 @@ final class RecordState {
      *
      * @param waits how long the store keeps it from now on
      */
-    List<RecordChange> parted(long read, Duration waits) {
+    List<RecordChange> parted(long read, Duration waits, Step step) {
         confirmed = read;
         expiresAt = clock.millis() + waits.toMillis();
-        return begun();
+        return begun(step);
     }
 
     /**

@@ -29,7 +29,7 @@ final class ServerIdentity {
     /** The session's first backend has begun. */
     void first(OutboundMessage response) {
         Introduction said = core.host().messages().introduction(response.bytes());
-        core.run(step -> record.introduced(said));
+        core.run(step -> record.introduced(said, step));
     }
 
     /** The same for a session that has its record already. */
@@ -37,12 +37,12 @@ final class ServerIdentity {
         Introduction said =
                 core.host().messages().introduction(opened.response().bytes());
         core.run(step -> {
-            record.introduced(said);
+            record.introduced(said, step);
             core.outbox()
                     .insist(
                             List.of(
                                     new RecordChange.Negotiated(opened.revision(), initialize.bytes()),
-                                    record.extended()),
+                                    record.extended(step)),
                             step);
         });
     }
@@ -50,7 +50,7 @@ final class ServerIdentity {
     /**
      * A fresh backend is there, in the state of the one before.
      *
-     * @param present whether it still is; asked inside the step
+     * @param present whether it still is; asked under the lock
      */
     void again(BooleanSupplier present, OutboundMessage response) {
         core.host().telemetry().restored(core.id());
@@ -67,7 +67,7 @@ final class ServerIdentity {
         if (!said.known() || said.server() == before.server() || core.outbox().closed()) {
             return false;
         }
-        record.introduced(before.known() ? new Introduction(said.server(), before.lists()) : said);
+        record.introduced(before.known() ? new Introduction(said.server(), before.lists()) : said, step);
         core.outbox().whenOpen(step, this::keep);
         if (before.known()) {
             core.host().messages().listsChanged(before.lists()).forEach(message -> answers.announce(message, step));
@@ -77,7 +77,7 @@ final class ServerIdentity {
 
     /** Lets the record have it, behind whatever else changes the record. */
     private void keep(Step now) {
-        Pending pending = new Pending(null, List.of(record.extended())) {
+        Pending pending = new Pending(null, List.of(record.extended(now))) {
             @Override
             public void again(Step step) {
                 keep(step);

@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What the parts of a session share: its name, its life, its log and streams, its open requests, its journal and its record. All
- * but the name and the life is used inside a {@link #step}.
+ * but the name and the life is read and changed under its lock.
  */
 public final class SessionCore {
     static final int INTERNAL_ERROR = -32603;
@@ -172,7 +172,7 @@ public final class SessionCore {
     }
 
     /**
-     * The first id that must not come now; inside a step. A call is known by its stream, and its id may be in use; not where the answers
+     * The first id that must not come now. A call is known by its stream, and its id may be in use; not where the answers
      * to all calls come on one stream, and their ids are all that tells them apart.
      */
     Optional<RequestId> duplicate(List<InboundMessage> messages) {
@@ -180,7 +180,7 @@ public final class SessionCore {
         return repeated.isPresent() || !listensOnly ? repeated : requests.inFlight(messages);
     }
 
-    /** Why so many more requests must not be in flight now, if so; inside a step. */
+    /** Why so many more requests must not be in flight now, if so. */
     Optional<Refusal> noRoomFor(int more) {
         if (requests.running() + more > host.limits().runningCalls()) {
             return Optional.of(Refusal.SESSION_CALLS);
@@ -220,13 +220,13 @@ public final class SessionCore {
         return revision;
     }
 
-    /** It keeps so many more bytes, or fewer, beside the messages for its client; inside a step. */
+    /** It keeps so many more bytes, or fewer, beside the messages for its client. */
     void hold(Step step, long moreBytes) {
         streams.retention().hold(moreBytes, step);
     }
 
-    /** Somebody else has claimed it, or may have; inside a step. */
-    void takenOver() {
+    /** Somebody else has claimed it, or may have. */
+    void takenOver(Step step) {
         takenOver = true;
     }
 
@@ -245,12 +245,12 @@ public final class SessionCore {
         return returned && host.cluster().anyNodeRestores() ? look(streams.retention()::bytes) : weight();
     }
 
-    /** Ends it, unless it has ended; outside of a step. */
+    /** Ends it, unless it has ended. Not called under the lock. */
     void end(EndReason reason) {
         owner.end(reason);
     }
 
-    /** Does what a move demands, outside of a step; false if it leaves the session closed. */
+    /** Does what a move demands, not under the lock; false if it leaves the session closed. */
     boolean alive(Move move) {
         if (move.closes()) {
             owner.closed(move);

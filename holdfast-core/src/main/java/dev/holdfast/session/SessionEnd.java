@@ -300,7 +300,7 @@ public final class SessionEnd {
             if (core.outbox().open()) {
                 long read = core.streams().listening().confirmed();
                 core.host().cluster().parting(core.streams(), step);
-                core.outbox().leave(core.record().parted(read, waits), step);
+                core.outbox().leave(core.record().parted(read, waits, step), step);
             }
         });
         return core.log().settled();

@@ -15,12 +15,15 @@ import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 import java.util.random.RandomGenerator;
 
-/** What a session needs of the node it lives on. Safe for use by any thread; never called inside a step, but where it says so. */
+/**
+ * What a session needs of the node it lives on. Safe for use by any thread. What answers at once is called under the session's lock too;
+ * what returns a stage, does something later or elsewhere, makes room, or lets a session go is not.
+ */
 public interface SessionHost {
-    /** What deadlines follow; inside a step too. */
+    /** What deadlines follow. */
     EngineClock clock();
 
-    /** By which records are dated; inside a step too. */
+    /** By which records are dated. */
     InstantSource wallClock();
 
     RandomGenerator random();
@@ -33,17 +36,17 @@ public interface SessionHost {
     /** Whether other nodes use the store too. */
     boolean shared();
 
-    /** The other nodes that serve the same sessions; inside a step too. */
+    /** The other nodes that serve the same sessions. */
     Cluster cluster();
 
     Backend backend();
 
-    /** How the few messages of the engine's own are written; inside a step too. */
+    /** How the few messages of the engine's own are written. */
     MessageFactory messages();
 
     SessionLimits limits();
 
-    /** What the session's streams need; inside a step too. */
+    /** What the session's streams need. */
     StreamSetting streams();
 
     Telemetry telemetry();
@@ -54,22 +57,22 @@ public interface SessionHost {
     /** Does something elsewhere, where it may block; false if nobody does it. */
     boolean elsewhere(Runnable task);
 
-    /** Whether the store took what it was given last; inside a step too. */
+    /** Whether the store took what it was given last. */
     boolean storeWorks();
 
-    /** The store has taken something, or has failed; inside a step too. */
+    /** The store has taken something, or has failed. */
     void storeWorks(boolean works);
 
-    /** Whether no new calls are taken; inside a step too. */
+    /** Whether no new calls are taken. */
     boolean draining();
 
     /** Whether connections are sent to the successor of this server. */
     boolean handingOver();
 
-    /** Why so many more requests of a principal may not be in flight, if they may not; inside a step too. */
+    /** Why so many more requests of a principal may not be in flight, if they may not. */
     Optional<Refusal> noRoomFor(String principal, int requests);
 
-    /** So many more requests of a principal are in flight, here or on their way to another node, or fewer; inside a step too. */
+    /** So many more requests of a principal are in flight, here or on their way to another node, or fewer. */
     void running(String principal, int more);
 
     /** So many more calls are on their way to other nodes, or fewer; a drain waits for them. */

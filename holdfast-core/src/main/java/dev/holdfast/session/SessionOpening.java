@@ -95,12 +95,12 @@ public final class SessionOpening {
 
     private CompletionStage<Void> create(String kind, Map<String, byte[]> entries) {
         Epoch first = core.look(core.log().epochs()::present);
-        SessionRecord record = core.look(() -> new SessionRecord(
+        SessionRecord record = core.step(step -> new SessionRecord(
                 1,
                 kind,
                 core.principal(),
                 core.record().expiresAt(),
-                core.record().extension(),
+                core.record().extension(step),
                 core.revision(),
                 entries,
                 Map.of()));
@@ -122,7 +122,7 @@ public final class SessionOpening {
     /**
      * Comes back into memory, as the store has kept it.
      *
-     * @param known makes it known to those who look for it; called inside the step, so that whoever finds it waits until it is whole
+     * @param known makes it known to those who look for it; called under the lock, so that whoever finds it waits until it is whole
      */
     public void restore(String name, Claim claim, Map<StreamId, List<Event>> events, Runnable known) {
         core.name(name);
@@ -132,7 +132,7 @@ public final class SessionOpening {
         core.run(step -> {
             Lifecycle.Move begun = core.lifecycle().returned(cluster.restoredState(), core.now());
             assert !begun.leavesClosed() : "nobody knows it yet";
-            core.outbox().insist(core.record().begun(), step);
+            core.outbox().insist(core.record().begun(step), step);
             List<BackendUser> again = remember(claim, events, step);
             known.run();
             List<? extends BackendUser> turnedAway = core.revision().isEmpty() ? again : backend.returned(again, step);
@@ -204,7 +204,7 @@ public final class SessionOpening {
     }
 
     /**
-     * Takes over the call of a node that has died, which counts as started, with what the store has kept of its stream; inside a step. If
+     * Takes over the call of a node that has died, which counts as started, with what the store has kept of its stream. If
      * it is to be run again, it starts like any call: the commit tells what its backend has to hear first.
      *
      * @param seen up to which offset its client has its stream

@@ -110,7 +110,7 @@ public final class SessionReplica {
     /**
      * A connection begins to read what other nodes write; false if the session is at its end.
      *
-     * @param open the requests whose answers it has yet to read; changed in steps only
+     * @param open the requests whose answers it has yet to read
      */
     public boolean enter(StreamCursor reader, Set<RequestId> open, Attachment how) {
         return readers.enter(reader, open, how);
@@ -165,7 +165,7 @@ public final class SessionReplica {
     /** The client has everything of the listening stream up to here, whoever wrote it. */
     public void confirm(long offset) {
         core.run(step -> {
-            core.record().follow();
+            core.record().follow(step);
             core.streams().listening().advance(offset, step);
             core.streams().retention().confirm(core.streams().listening(), offset, step);
         });
@@ -174,7 +174,7 @@ public final class SessionReplica {
     /** The client has come back with a cursor: the same, and what it has is released. */
     public void release(long offset) {
         core.run(step -> {
-            core.record().follow();
+            core.record().follow(step);
             core.streams().listening().advance(offset, step);
             core.streams().retention().release(core.streams().listening(), offset, step);
             core.outbox().flush(step);
@@ -353,7 +353,7 @@ public final class SessionReplica {
 
     private void abandon(RuntimeException cause, EndReason why) {
         core.run(step -> {
-            core.takenOver();
+            core.takenOver(step);
             core.outbox().fence(cause, step);
             step.end(why);
         });

@@ -100,7 +100,7 @@ final class SessionSweep {
         }
         if (core.outbox().open()) {
             List<RecordChange> due =
-                    core.record().due(core.streams().listening().confirmed());
+                    core.record().due(core.streams().listening().confirmed(), step);
             if (!due.isEmpty()) {
                 core.outbox().insist(due, step);
             }
