@@ -25,7 +25,6 @@ public final class Epochs {
         return all.get(all.size() - 1);
     }
 
-    /** Whether the session ever had it. */
     public boolean had(Epoch epoch) {
         return all.contains(epoch);
     }

@@ -59,12 +59,10 @@ public final class KeptEvent {
         event = event.at(offset);
     }
 
-    /** Nobody will read it. */
     void empty() {
         event = new Event(event.stream(), event.epoch(), event.offset(), event.kind(), event.id(), NOTHING);
     }
 
-    /** Whether it has its offset. */
     public boolean placed() {
         return event.offset() != UNPLACED;
     }

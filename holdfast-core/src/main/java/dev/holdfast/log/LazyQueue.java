@@ -38,12 +38,10 @@ public final class LazyQueue<T> {
         return Optional.ofNullable(queue == null ? null : queue.pollFirst());
     }
 
-    /** Everything, in order. */
     public Stream<T> stream() {
         return queue == null ? Stream.empty() : queue.stream();
     }
 
-    /** Takes everything, in order. */
     public List<T> takeAll() {
         List<T> all = queue == null ? List.of() : List.copyOf(queue);
         queue = null;

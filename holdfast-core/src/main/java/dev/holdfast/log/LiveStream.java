@@ -253,7 +253,6 @@ public final class LiveStream {
         dropped = last;
     }
 
-    /** The store knows it. */
     public void record(Step step) {
         recorded = true;
     }
@@ -293,7 +292,6 @@ public final class LiveStream {
         return true;
     }
 
-    /** The oldest kept event. */
     public @Nullable KeptEvent head() {
         return head;
     }
@@ -406,7 +404,6 @@ public final class LiveStream {
         }
     }
 
-    /** What its reader is told at its end. */
     List<OutboundMessage> finalErrors() {
         return finalErrors;
     }
@@ -440,7 +437,6 @@ public final class LiveStream {
         abandoned = true;
     }
 
-    /** Whether nobody will ever read it. */
     boolean abandoned() {
         return abandoned;
     }

@@ -46,10 +46,8 @@ public final class Outbox {
         CLOSED
     }
 
-    /** What is to be done when a step is over. */
     sealed interface Turn {}
 
-    /** What one append carries. */
     static final class Batch implements Turn {
         final Epoch epoch;
         final Append append;
@@ -70,7 +68,6 @@ public final class Outbox {
      */
     record Renewal(int nonce, CompletableFuture<Boolean> stage) implements Turn {}
 
-    /** There is no batch now. */
     enum Wait implements Turn {
         /** Nothing may go to the store. */
         NOTHING,
@@ -138,17 +135,14 @@ public final class Outbox {
         return state == State.RESTING;
     }
 
-    /** How many batches the store has taken. */
     public long taken() {
         return taken;
     }
 
-    /** Whether nothing will ever be taken again. */
     public boolean closed() {
         return state == State.CLOSED;
     }
 
-    /** Whether it waits for a claim. */
     boolean doubtful() {
         return state == State.CLAIMING;
     }

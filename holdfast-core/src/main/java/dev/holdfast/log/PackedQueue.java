@@ -17,7 +17,6 @@ final class PackedQueue {
 
     private long to;
 
-    /** How many bytes are in it. */
     int size() {
         return (int) (to - from);
     }
@@ -101,7 +100,6 @@ final class PackedQueue {
             }
         }
 
-        /** Takes out what was read. */
         void remove() {
             from = at;
         }

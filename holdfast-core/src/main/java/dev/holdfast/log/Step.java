@@ -31,17 +31,14 @@ public final class Step {
         return first == null && end == null;
     }
 
-    /** Completes a stage. */
     public void complete(CompletableFuture<Void> stage) {
         then(() -> stage.complete(null));
     }
 
-    /** Fails a stage. */
     public void fail(CompletableFuture<Void> stage, Throwable failure) {
         then(() -> stage.completeExceptionally(failure));
     }
 
-    /** Does something else. */
     public void then(Runnable effect) {
         assert !over : "used after its end";
         if (first == null) {

@@ -138,7 +138,6 @@ public final class StreamCursor implements StreamReader, Runnable {
         return stream;
     }
 
-    /** How far it has read. */
     public long cursor() {
         return cursor;
     }
@@ -177,7 +176,6 @@ public final class StreamCursor implements StreamReader, Runnable {
         waker = next;
     }
 
-    /** Wakes the connection. */
     @Override
     public void run() {
         End now = end;

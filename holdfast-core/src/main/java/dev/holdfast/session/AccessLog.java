@@ -95,7 +95,6 @@ final class AccessLog {
         }
     }
 
-    /** A session has ended that waited in the store. */
     void endedInStore(String shortId, String principal, EndReason why, String because) {
         ended.write(more -> logger.info(
                 "session {}: ended in the store {} principal={}: {}{}",
@@ -147,7 +146,6 @@ final class AccessLog {
         };
     }
 
-    /** Whether a line is written for each call. */
     static boolean tellsCalls() {
         return logger.isDebugEnabled();
     }

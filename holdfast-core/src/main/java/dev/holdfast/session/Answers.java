@@ -155,7 +155,6 @@ final class Answers {
         });
     }
 
-    /** The same, in a step of its own. */
     void failNow(CallRequest request, String cause) {
         core.run(step -> fail(request, cause, step));
     }

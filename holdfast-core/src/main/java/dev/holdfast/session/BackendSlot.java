@@ -61,7 +61,6 @@ final class BackendSlot {
         CLOSED
     }
 
-    /** What there is of a session's backend on this node. */
     enum Presence {
         THERE,
         /** It was here and is gone, and nobody has asked for another. */
@@ -86,11 +85,9 @@ final class BackendSlot {
     private State state = State.NEW;
     private int latest;
     private int lastGone;
-    /** The connection to the latest, while there is one. */
     private @Nullable BackendConnection connection;
     /** What the latest says outside of calls. */
     private @Nullable BackendSink sink;
-    /** Whether anybody has got the latest. */
     private boolean served;
     /** Whether the restore under way was begun for nobody: its patience is not that of those who came later. */
     private boolean unasked;
@@ -293,7 +290,6 @@ final class BackendSlot {
         return true;
     }
 
-    /** Lets more wait; returns those for whom there is no room. */
     private List<? extends BackendUser> addAll(List<? extends BackendUser> users, Step step) {
         return users.stream().filter(user -> !add(user, step)).toList();
     }
@@ -365,7 +361,6 @@ final class BackendSlot {
         return ++latest;
     }
 
-    /** Whether the restore of this one is under way. */
     private boolean restoring(int which) {
         return state == State.RESTORING && present(which);
     }
@@ -571,7 +566,6 @@ final class BackendSlot {
         });
     }
 
-    /** There will be no other one. */
     void close(Step step) {
         state = State.CLOSED;
         gone(latest, step);

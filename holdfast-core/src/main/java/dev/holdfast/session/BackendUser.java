@@ -9,7 +9,6 @@ interface BackendUser {
     /** How much it keeps while it waits. */
     long bytes();
 
-    /** The context of the message that it brings. */
     default Object context() {
         return InboundMessage.NO_CONTEXT;
     }
@@ -17,7 +16,6 @@ interface BackendUser {
     /** This incarnation of the backend was chosen. */
     void handedTo(int incarnation, Step step);
 
-    /** Uses it. */
     void use(BackendConnection connection);
 
     /** There will be none. */

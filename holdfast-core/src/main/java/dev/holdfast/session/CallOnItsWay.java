@@ -20,7 +20,6 @@ public final class CallOnItsWay {
     private volatile List<Long> behind = List.of();
 
     private long number = Cancellation.ANY;
-    /** How its requests were cancelled. */
     private final Map<RequestId, Cancellation> cancelled = new LinkedHashMap<>(0);
 
     CallOnItsWay(SessionCore core, List<InboundMessage> requests) {
@@ -72,7 +71,6 @@ public final class CallOnItsWay {
         core.host().running(core.principal(), -core.requests().arrive(this, step));
     }
 
-    /** All its requests. */
     public List<InboundMessage> requests() {
         return requests;
     }
@@ -84,7 +82,6 @@ public final class CallOnItsWay {
                 .toList());
     }
 
-    /** How its requests were cancelled so far. */
     public List<Cancellation> cancellations() {
         return core.look(() -> List.copyOf(cancelled.values()));
     }
@@ -115,7 +112,6 @@ public final class CallOnItsWay {
         return behind;
     }
 
-    /** The client cancels one of its requests. */
     void cancel(Cancellation cancellation, Step step) {
         cancelled.put(cancellation.request(), cancellation);
     }

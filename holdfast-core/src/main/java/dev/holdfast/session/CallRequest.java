@@ -74,12 +74,10 @@ public final class CallRequest {
         return request.requiredId();
     }
 
-    /** Whether no backend has the request yet. */
     boolean waits() {
         return progress == Progress.WAITING;
     }
 
-    /** Whether a backend is being given the request. */
     boolean entering() {
         return progress == Progress.ENTERING || progress == Progress.STRANDED;
     }
@@ -89,7 +87,6 @@ public final class CallRequest {
         return progress.compareTo(Progress.ANSWERED) < 0;
     }
 
-    /** Whether its answer is committed, or there will be none. */
     boolean over() {
         return progress == Progress.OVER;
     }
@@ -113,7 +110,6 @@ public final class CallRequest {
         return !over();
     }
 
-    /** Who follows the request. */
     CallWatch watch() {
         return watch;
     }
@@ -200,7 +196,6 @@ public final class CallRequest {
         toldBefore = upTo;
     }
 
-    /** The answer stands in the outbox. */
     void answer(Step step) {
         progress = Progress.ANSWERED;
     }

@@ -285,7 +285,6 @@ final class Calls {
         return calledOff;
     }
 
-    /** Nothing of the call runs. */
     private void notStarted(LiveCall call, Step step) {
         call.requests().forEach(request -> {
             request.close(step);
@@ -305,7 +304,6 @@ final class Calls {
         return Optional.of(new Dispatch(call, caller));
     }
 
-    /** Lets somebody follow each request of a call. */
     void follow(LiveCall call) {
         call.requests().forEach(this::follow);
     }

@@ -79,7 +79,6 @@ final class CatchUp {
         return wanted;
     }
 
-    /** Returns what was missing. */
     private List<InboundMessage> become(String revision, Map<String, InboundMessage> wanted, Step step) {
         begin(revision, wanted.remove(SessionRecord.INITIALIZE), step);
         return core.journal().become(wanted, step);
@@ -100,7 +99,6 @@ final class CatchUp {
                 read.kind(), read.id(), read.method(), bytes, new JournalChange.Put(key), InboundMessage.NO_CONTEXT);
     }
 
-    /** What the backend lacks. */
     private final class Late implements BackendUser {
         private final List<InboundMessage> missing;
         private final CompletableFuture<Void> done;

@@ -115,7 +115,6 @@ public final class Journal {
         return more;
     }
 
-    /** Applies the change of a message that succeeded. */
     void apply(InboundMessage message, Step step) {
         if (message.journal() instanceof JournalChange.Put put) {
             put(put.key(), message.withoutContext(), step);
@@ -139,7 +138,6 @@ public final class Journal {
         }
     }
 
-    /** The entries, to be changed. */
     private Map<String, InboundMessage> many() {
         if (!(entries instanceof LinkedHashMap)) {
             entries = new LinkedHashMap<>(entries);

@@ -25,7 +25,6 @@ import org.jspecify.annotations.Nullable;
  * <p>A visit is a request that opens no stream. There is no deadline while a connection reads or a call runs.
  */
 public final class Lifecycle {
-    /** How a connection stopped reading. */
     enum Detachment {
         /** Ended by us, completely written. */
         IN_ORDER,
@@ -130,7 +129,6 @@ public final class Lifecycle {
                 : new State(SessionState.ATTACHED, s.readers + 1, s.running, s.handover, true, now));
     }
 
-    /** A connection stops reading. */
     Move detach(long now, Detachment how) {
         return move(s -> {
             if (s.readers > 1) {
@@ -164,12 +162,10 @@ public final class Lifecycle {
                 expired(s, now) ? expired(s) : new State(s.phase, s.readers, s.running + 1, s.handover, true, now));
     }
 
-    /** A call has ended. */
     Move callEnded(long now) {
         return move(s -> new State(s.phase, s.readers, s.running - 1, s.handover, true, now));
     }
 
-    /** Closes if the deadline has passed. */
     Move expire(long now) {
         return move(s -> expired(s, now) ? expired(s) : s);
     }
@@ -180,7 +176,6 @@ public final class Lifecycle {
         return !seen.closed() && state.compareAndSet(seen, after) ? new Move(seen, after) : new Move(seen, seen);
     }
 
-    /** Closes. */
     Move close(EndReason reason) {
         return move(s -> closed(s, reason));
     }

@@ -93,7 +93,6 @@ public final class LiveCall implements Call {
         return stream;
     }
 
-    /** The stream that its client reads. */
     public StreamId streamRead() {
         return stream.id();
     }
@@ -129,7 +128,6 @@ public final class LiveCall implements Call {
         behind = cancellations;
     }
 
-    /** The cancellations that had come before it. */
     List<Long> behind() {
         return behind;
     }

@@ -144,7 +144,6 @@ public final class LiveSession implements Session {
         return new SessionReplica(core, readers, backend, opening());
     }
 
-    /** What it is kept under. */
     public SessionKey key() {
         return core.key();
     }
@@ -295,7 +294,6 @@ public final class LiveSession implements Session {
         return backend.release();
     }
 
-    /** Whether a client reads any of its streams. */
     public boolean read() {
         return core.look(() ->
                 core.streams().all().stream().anyMatch(stream -> stream.reader().isPresent()));
@@ -306,17 +304,14 @@ public final class LiveSession implements Session {
         readers.cut();
     }
 
-    /** How many bytes it keeps. */
     public long weight() {
         return core.weight();
     }
 
-    /** How many messages it keeps. */
     public long events() {
         return core.look(() -> (long) core.streams().retention().events());
     }
 
-    /** What it is at this moment. */
     public SessionDescription described() {
         Lifecycle.State state = core.lifecycle().state();
         Duration age = Duration.ofNanos(core.now() - core.since());
@@ -341,7 +336,6 @@ public final class LiveSession implements Session {
         });
     }
 
-    /** Whether a response waits for its client. */
     public boolean owesResponses() {
         return core.look(core.streams()::owing);
     }

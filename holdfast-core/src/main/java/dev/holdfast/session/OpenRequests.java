@@ -53,7 +53,6 @@ final class OpenRequests {
         }
     }
 
-    /** The first id that occurs twice. */
     static Optional<RequestId> repeated(List<InboundMessage> requests) {
         if (requests.size() == 1) {
             return Optional.empty();
@@ -76,7 +75,6 @@ final class OpenRequests {
                 .findFirst();
     }
 
-    /** A call sets out. */
     void setOut(CallOnItsWay call, Step step) {
         onTheirWay = onTheirWay.isEmpty() ? new LinkedHashSet<>() : onTheirWay;
         onTheirWay.add(call);
@@ -89,7 +87,6 @@ final class OpenRequests {
         return arrived;
     }
 
-    /** How many requests of the client are in flight. */
     int running() {
         int running = inFlight.size();
         for (CallOnItsWay call : onTheirWay) {
@@ -222,7 +219,6 @@ final class OpenRequests {
         return question;
     }
 
-    /** The open questions of a call. */
     List<KeptEvent> askedFor(LiveCall call) {
         return asked.values().stream()
                 .filter(question -> question.call().filter(call::equals).isPresent())

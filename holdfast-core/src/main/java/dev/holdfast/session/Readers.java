@@ -243,7 +243,6 @@ public final class Readers implements StreamCursor.Host {
         core.run(step -> supersede(older, step));
     }
 
-    /** Nobody reads on. */
     void cut() {
         core.run(step ->
                 core.streams().all().forEach(stream -> stream.reader().ifPresent(reader -> supersede(reader, step))));
@@ -364,7 +363,6 @@ public final class Readers implements StreamCursor.Host {
         }));
     }
 
-    /** Whether a client reads the listening stream. */
     boolean listening() {
         return core.look(this::isRead);
     }

@@ -68,22 +68,18 @@ final class RecordState {
         return expiresAt;
     }
 
-    /** Its client reads the listening stream. */
     void follow(Step step) {
         followed = true;
     }
 
-    /** Whether its client has ever read the listening stream. */
     boolean followed() {
         return followed;
     }
 
-    /** From here on this is known of its backends. */
     void introduced(Introduction said, Step step) {
         introduction = said;
     }
 
-    /** What is known of its backends. */
     Introduction introduction() {
         return introduction;
     }

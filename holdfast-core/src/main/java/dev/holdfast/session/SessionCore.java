@@ -86,7 +86,6 @@ public final class SessionCore {
         return log.look(question);
     }
 
-    /** Gives the session its name. */
     void name(String name) {
         id = name;
         key = SessionKey.of(name, principal);
@@ -106,7 +105,6 @@ public final class SessionCore {
                 shortId(), revision, principal, listensOnly, client, look(requests::begun), since, now());
     }
 
-    /** The whole session. */
     SessionOwner owner() {
         return owner;
     }
@@ -115,7 +113,6 @@ public final class SessionCore {
         return host;
     }
 
-    /** What deadlines follow. */
     EngineClock clock() {
         return clock;
     }
@@ -142,7 +139,6 @@ public final class SessionCore {
         return listensOnly;
     }
 
-    /** Whether the session outlives this process. */
     boolean outlives() {
         return host.durable() && !lifetime.grace().isZero();
     }
@@ -230,12 +226,10 @@ public final class SessionCore {
         takenOver = true;
     }
 
-    /** Whether somebody else has claimed it, or may have. */
     boolean isTakenOver() {
         return look(() -> takenOver);
     }
 
-    /** How much it keeps. */
     long weight() {
         return look(streams.retention()::weight);
     }
@@ -260,7 +254,6 @@ public final class SessionCore {
         return !move.leavesClosed();
     }
 
-    /** Whether an end is one for every node. */
     boolean endsEverywhere(EndReason why) {
         return host.cluster().endsEverywhere(why, listensOnly);
     }
@@ -303,7 +296,6 @@ public final class SessionCore {
         return outlives() ? EndReason.PARKED : EndReason.DISCONNECTED;
     }
 
-    /** Why it has ended, once it has. */
     public EndReason ended() {
         EndReason reason = lifecycle.state().end();
         return reason == null ? EndReason.EXPIRED : reason;

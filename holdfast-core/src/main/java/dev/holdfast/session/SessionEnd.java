@@ -126,7 +126,6 @@ public final class SessionEnd {
         left();
     }
 
-    /** It takes no room any more. */
     void leave() {
         core.host().leaves(core.principal());
         outbound.leave();

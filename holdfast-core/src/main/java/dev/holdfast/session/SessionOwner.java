@@ -12,7 +12,6 @@ import java.util.concurrent.Executor;
 
 /** The whole session, as its parts call it. What takes no {@link Step} is called without the session's lock. */
 interface SessionOwner extends SessionLog.Owner {
-    /** The session id that the client holds. */
     String id();
 
     /** Lets everything go that this move has closed. */

@@ -46,7 +46,6 @@ public final class SessionReplica {
         this.opening = opening;
     }
 
-    /** The present epoch here. */
     public Epoch epoch() {
         return core.look(core.log().epochs()::present);
     }
@@ -75,12 +74,10 @@ public final class SessionReplica {
         return Math.max(here, RecordState.Extension.of(record).confirmed());
     }
 
-    /** Why it has ended, once it has. */
     public EndReason ended() {
         return core.ended();
     }
 
-    /** A client missed something on a stream. */
     public void missed(StreamId stream) {
         readers.missed(stream);
     }
@@ -322,7 +319,6 @@ public final class SessionReplica {
         core.run(step -> core.requests().cancelOnItsWay(cancellation, step));
     }
 
-    /** Whether this node takes no more calls. */
     public boolean draining() {
         return core.host().draining();
     }

@@ -112,7 +112,6 @@ public final class Telemetry {
         tell(l -> l.onSessionCreated(sessionId));
     }
 
-    /** The client of a session has said who it is. */
     void introduced(Supplier<AccessLog.Subject> session) {
         access.begins(session, "opened");
     }
@@ -145,7 +144,6 @@ public final class Telemetry {
         replayed.add(messages);
     }
 
-    /** A newer connection took a stream over. */
     void superseded() {
         superseded.increment();
     }
@@ -189,7 +187,6 @@ public final class Telemetry {
         tell(l -> l.onSessionParked(sessionId));
     }
 
-    /** A session has ended that waited in the store. */
     public void closedInStore(String sessionId, String principal, EndReason reason) {
         closedInStore(sessionId, principal, reason, reason.text());
     }
@@ -234,7 +231,6 @@ public final class Telemetry {
                 logger.error("session {}: what is kept of it cannot be read{}", shortened(sessionId), more, why));
     }
 
-    /** The store did not delete a session. */
     public void notDeleted(String sessionId, Throwable failure) {
         storeLines.write(more -> logger.warn(
                 "session {}: the store did not delete it: {}{}", shortened(sessionId), failure.toString(), more));
@@ -250,7 +246,6 @@ public final class Telemetry {
         return sessionId.length() <= 8 ? sessionId : sessionId.substring(0, 8);
     }
 
-    /** A session has lost its backend. */
     void backendLost(String sessionId, String cause) {
         backendLines.write(
                 more -> logger.info("session {}: the backend is gone: {}{}", shortened(sessionId), cause, more));
@@ -267,7 +262,6 @@ public final class Telemetry {
         tell(l -> l.onBackendReleased(sessionId));
     }
 
-    /** A client missed something on a stream. */
     void gap(String sessionId, String stream) {
         gapLines.write(more -> logger.info(
                 "session {}: messages on stream {} were dropped or lost before they were read{}",
@@ -283,7 +277,6 @@ public final class Telemetry {
         unsolicited.increment();
     }
 
-    /** A call was ended that ran for too long. */
     void timedOut(String sessionId) {
         timedOutLines.write(
                 more -> logger.info("session {}: a call ran for too long and was ended{}", shortened(sessionId), more));
