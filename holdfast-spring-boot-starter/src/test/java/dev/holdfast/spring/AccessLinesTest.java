@@ -26,7 +26,7 @@ import org.springframework.context.ConfigurableApplicationContext;
 
 /** Who called what, as the log of an application tells it by default, and of two that share a Redis. */
 @ExtendWith(OutputCaptureExtension.class)
-@Timeout(120)
+@Timeout(300)
 class AccessLinesTest {
     private static final Duration SOON = Duration.ofSeconds(30);
     private static final String ALICE = "Basic " + Base64.getEncoder().encodeToString("alice:secret".getBytes(UTF_8));
@@ -112,7 +112,7 @@ class AccessLinesTest {
 
         int port() {
             Pattern started = Pattern.compile("Tomcat started on port (\\d+)");
-            await().atMost(SOON.multipliedBy(2))
+            await().atMost(SOON.multipliedBy(4))
                     .until(() -> started.matcher(text()).find() || !process.isAlive());
             Matcher found = started.matcher(text());
             assertThat(found.find()).as(text()).isTrue();

@@ -3,7 +3,7 @@ package dev.holdfast.spring;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.spring.autoconfigure.HoldfastAutoConfiguration;
-import dev.holdfast.spring.autoconfigure.HoldfastFilterAutoConfiguration;
+import dev.holdfast.spring.autoconfigure.HoldfastIntegrationAutoConfiguration;
 import dev.holdfast.spring.autoconfigure.HoldfastReportAutoConfiguration;
 import jakarta.servlet.http.HttpServlet;
 import java.util.Map;
@@ -39,7 +39,7 @@ class AheadOfTimeTest {
         application.register(
                 HoldfastAutoConfiguration.class,
                 HoldfastReportAutoConfiguration.class,
-                HoldfastFilterAutoConfiguration.class);
+                HoldfastIntegrationAutoConfiguration.class);
         return application;
     }
 

@@ -13,8 +13,8 @@ import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionRecord;
 import dev.holdfast.spi.SessionStore;
-import dev.holdfast.spring.actuate.HoldfastHealthIndicator;
 import dev.holdfast.spring.autoconfigure.HoldfastAutoConfiguration;
+import dev.holdfast.spring.autoconfigure.HoldfastIntegrationAutoConfiguration;
 import io.modelcontextprotocol.server.McpServer;
 import io.modelcontextprotocol.server.McpSyncServer;
 import io.modelcontextprotocol.spec.McpSchema.CallToolResult;
@@ -44,6 +44,7 @@ import org.springframework.boot.data.redis.autoconfigure.DataRedisConnectionDeta
 import org.springframework.boot.diagnostics.FailureAnalysis;
 import org.springframework.boot.diagnostics.FailureAnalyzer;
 import org.springframework.boot.health.contributor.Health;
+import org.springframework.boot.health.contributor.HealthIndicator;
 import org.springframework.boot.health.contributor.Status;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.WebApplicationContextRunner;
@@ -226,21 +227,23 @@ class PlainServerTest {
     @Test
     void healthTellsOfAStoreThatTakesNoWrites() {
         try (RedisServer redis = RedisServer.start()) {
-            runner.withPropertyValues(
+            runner.withClassLoader(new FilteredClassLoader("org.springframework.ai"))
+                    .withConfiguration(AutoConfigurations.of(HoldfastIntegrationAutoConfiguration.class))
+                    .withPropertyValues(
                             "holdfast.store.type=redis",
                             "holdfast.store.redis.timeout=20s",
                             "spring.data.redis.url=" + redis.url())
                     .run(context -> {
                         RedisStore store = context.getBean(RedisStore.class);
-                        HoldfastHealthIndicator indicator =
-                                new HoldfastHealthIndicator(context.getBean(HoldfastTransportProvider.class));
-                        assertThat(indicator.health().getDetails()).doesNotContainKey("storeTrouble");
+                        HealthIndicator indicator = context.getBean(HealthIndicator.class);
+                        assertThat(Objects.requireNonNull(indicator.health()).getDetails())
+                                .doesNotContainKey("storeTrouble");
 
                         redis.command("CONFIG", "SET", "maxmemory", "1");
                         assertThat(store.create(SessionKey.of("session", ""), new Epoch(1, 1), record()))
                                 .failsWithin(Duration.ofSeconds(10));
 
-                        Health health = indicator.health();
+                        Health health = Objects.requireNonNull(indicator.health());
                         assertThat(health.getStatus()).isEqualTo(Status.UP);
                         assertThat(health.getDetails().get("storeTrouble"))
                                 .asString()

@@ -28,7 +28,7 @@ class RoomsTest {
     @ArchTest
     static final ArchRule springAiIsNeededByItsConfigurationsOnly = noClasses()
             .that()
-            .haveNameNotMatching("dev.holdfast.spring.autoconfigure.SpringAiConfigurations.*")
+            .haveNameNotMatching("dev.holdfast.spring.autoconfigure.(SpringAi|HoldfastClientAutoConfiguration).*")
             .should()
             .dependOnClassesThat()
             .resideInAPackage("org.springframework.ai..");
@@ -36,7 +36,7 @@ class RoomsTest {
     @ArchTest
     static final ArchRule jpaIsNeededByItsConfigurationOnly = noClasses()
             .that()
-            .doNotHaveSimpleName("HoldfastOpenInViewAutoConfiguration")
+            .haveNameNotMatching(".*IntegrationAutoConfiguration\\$OpenInView")
             .should()
             .dependOnClassesThat()
             .resideInAPackage("org.springframework.orm..");
@@ -55,5 +55,6 @@ class RoomsTest {
             .resideOutsideOfPackages("dev.holdfast.spring.actuate..", AUTO_CONFIGURATION)
             .should()
             .dependOnClassesThat()
-            .resideInAnyPackage("org.springframework.boot.actuate..", "org.springframework.boot.health..");
+            .resideInAnyPackage(
+                    "org.springframework.boot.actuate..", "org.springframework.boot.health..", "io.micrometer..");
 }

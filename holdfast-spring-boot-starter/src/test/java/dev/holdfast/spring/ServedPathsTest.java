@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.mcp.HoldfastTransportProvider;
 import dev.holdfast.spring.autoconfigure.HoldfastAutoConfiguration;
-import dev.holdfast.spring.autoconfigure.HoldfastFilterAutoConfiguration;
+import dev.holdfast.spring.autoconfigure.HoldfastIntegrationAutoConfiguration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
@@ -21,7 +21,7 @@ class ServedPathsTest {
     private final WebApplicationContextRunner runner = new WebApplicationContextRunner()
             .withClassLoader(new FilteredClassLoader("org.springframework.ai"))
             .withConfiguration(
-                    AutoConfigurations.of(HoldfastAutoConfiguration.class, HoldfastFilterAutoConfiguration.class));
+                    AutoConfigurations.of(HoldfastAutoConfiguration.class, HoldfastIntegrationAutoConfiguration.class));
 
     @Configuration(proxyBeanMethods = false)
     static class Customized {

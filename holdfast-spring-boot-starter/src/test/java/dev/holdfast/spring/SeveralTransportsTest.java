@@ -6,13 +6,8 @@ import dev.holdfast.NoStore;
 import dev.holdfast.mcp.HoldfastTransportProvider;
 import dev.holdfast.spi.SessionStore;
 import dev.holdfast.spring.actuate.HoldfastEndpoint;
-import dev.holdfast.spring.actuate.HoldfastHealthIndicator;
 import dev.holdfast.spring.autoconfigure.HoldfastAutoConfiguration;
-import dev.holdfast.spring.autoconfigure.HoldfastEndpointAutoConfiguration;
-import dev.holdfast.spring.autoconfigure.HoldfastFilterAutoConfiguration;
-import dev.holdfast.spring.autoconfigure.HoldfastHealthAutoConfiguration;
-import dev.holdfast.spring.autoconfigure.HoldfastMetricsAutoConfiguration;
-import dev.holdfast.spring.autoconfigure.HoldfastObservationAutoConfiguration;
+import dev.holdfast.spring.autoconfigure.HoldfastIntegrationAutoConfiguration;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.micrometer.observation.ObservationRegistry;
@@ -21,6 +16,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.health.contributor.HealthIndicator;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.WebApplicationContextRunner;
 import org.springframework.boot.web.servlet.ServletRegistrationBean;
@@ -33,18 +29,13 @@ import org.springframework.context.annotation.Primary;
 /** An application with several transports of its own. */
 class SeveralTransportsTest {
     private static final List<Class<?>> OF_ONE =
-            List.of(ServletRegistrationBean.class, HoldfastHealthIndicator.class, HoldfastEndpoint.class);
+            List.of(ServletRegistrationBean.class, HealthIndicator.class, HoldfastEndpoint.class);
 
     private final WebApplicationContextRunner runner = new WebApplicationContextRunner()
             .withClassLoader(new FilteredClassLoader("org.springframework.ai"))
             .withPropertyValues("management.endpoints.web.exposure.include=holdfast")
-            .withConfiguration(AutoConfigurations.of(
-                    HoldfastAutoConfiguration.class,
-                    HoldfastFilterAutoConfiguration.class,
-                    HoldfastHealthAutoConfiguration.class,
-                    HoldfastEndpointAutoConfiguration.class,
-                    HoldfastMetricsAutoConfiguration.class,
-                    HoldfastObservationAutoConfiguration.class));
+            .withConfiguration(
+                    AutoConfigurations.of(HoldfastAutoConfiguration.class, HoldfastIntegrationAutoConfiguration.class));
 
     @Configuration(proxyBeanMethods = false)
     static class Registries {

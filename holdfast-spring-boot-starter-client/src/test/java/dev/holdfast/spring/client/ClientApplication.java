@@ -1,11 +1,11 @@
 package dev.holdfast.spring.client;
 
-import dev.holdfast.spring.client.actuate.ConnectionHealthIndicator;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.search.RequiredSearch;
 import io.modelcontextprotocol.client.McpSyncClient;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import org.springframework.ai.mcp.client.common.autoconfigure.McpClientAutoConfiguration.CloseableMcpSyncClients;
 import org.springframework.ai.mcp.client.common.autoconfigure.NamedClientMcpTransport;
 import org.springframework.boot.SpringApplication;
@@ -13,6 +13,7 @@ import org.springframework.boot.SpringBootConfiguration;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.health.contributor.CompositeHealthContributor;
+import org.springframework.boot.health.contributor.HealthIndicator;
 import org.springframework.context.ConfigurableApplicationContext;
 
 /** An application with a client of Spring AI, as its documentation writes it. */
@@ -49,12 +50,12 @@ class ClientApplication {
 
     /** The code of a connection's health. */
     static String health(ConfigurableApplicationContext application, String connection) {
-        return application.getBean("holdfastClientHealthContributor", CompositeHealthContributor.class).stream()
-                .filter(entry -> entry.name().equals(connection))
-                .map(entry -> (ConnectionHealthIndicator) entry.contributor())
-                .map(indicator -> indicator.health().getStatus().getCode())
-                .findFirst()
-                .orElseThrow();
+        HealthIndicator indicator = (HealthIndicator) application
+                .getBean("holdfastClientHealthContributor", CompositeHealthContributor.class)
+                .getContributor(connection);
+        return Objects.requireNonNull(Objects.requireNonNull(indicator).health())
+                .getStatus()
+                .getCode();
     }
 
     /** Its one client. */

@@ -6,6 +6,7 @@ import io.modelcontextprotocol.server.McpServer;
 import io.modelcontextprotocol.server.McpSyncServerExchange;
 import io.modelcontextprotocol.spec.McpSchema.CallToolRequest;
 import io.modelcontextprotocol.spec.McpSchema.CallToolResult;
+import io.modelcontextprotocol.spec.McpSchema.JsonSchema;
 import io.modelcontextprotocol.spec.McpSchema.LoggingLevel;
 import io.modelcontextprotocol.spec.McpSchema.LoggingMessageNotification;
 import io.modelcontextprotocol.spec.McpSchema.ServerCapabilities;
@@ -15,7 +16,6 @@ import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
-import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.eclipse.jetty.ee11.servlet.ServletContextHandler;
@@ -25,8 +25,9 @@ import org.eclipse.jetty.server.Server;
 import org.eclipse.jetty.server.ServerConnector;
 
 /** A server of the SDK on one port, whose connections can be cut, and which forgets its sessions when it is started again. */
+@SuppressWarnings("deprecation") // its tools are written as mcp-core 0.18 wants it, too
 final class RestartableServer implements AutoCloseable {
-    private static final Map<String, Object> ANYTHING = Map.of("type", "object");
+    private static final JsonSchema ANYTHING = new JsonSchema("object", null, null, null, null, null);
 
     /** How often a tool was called. */
     final AtomicInteger calls = new AtomicInteger();
@@ -77,7 +78,7 @@ final class RestartableServer implements AutoCloseable {
     }
 
     private static Tool tool(String name) {
-        return Tool.builder(name, ANYTHING).description(name).build();
+        return Tool.builder().name(name).inputSchema(ANYTHING).description(name).build();
     }
 
     private CallToolResult greet(McpSyncServerExchange exchange, CallToolRequest request) {
@@ -87,8 +88,7 @@ final class RestartableServer implements AutoCloseable {
 
     private CallToolResult slow(McpSyncServerExchange exchange, CallToolRequest request) {
         calls.incrementAndGet();
-        exchange.loggingNotification(
-                LoggingMessageNotification.builder(LoggingLevel.INFO, "begun").build());
+        exchange.loggingNotification(new LoggingMessageNotification(LoggingLevel.INFO, "slow", "begun"));
         try {
             released.await();
         } catch (InterruptedException e) {

@@ -11,6 +11,7 @@ import io.modelcontextprotocol.spec.McpSchema.CallToolRequest;
 import io.modelcontextprotocol.spec.McpSchema.TextContent;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
@@ -25,6 +26,7 @@ import org.springframework.context.annotation.Bean;
 
 /** The starter on the class path of an application with a client of Spring AI, and nothing else. */
 @Timeout(60)
+@SuppressWarnings("deprecation") // calls are written as mcp-core 0.18 wants it, too
 class SpringAiClientTest {
     private static final Duration SOON = Duration.ofSeconds(20);
     private static final List<String> NEWS = new CopyOnWriteArrayList<>();
@@ -67,7 +69,7 @@ class SpringAiClientTest {
     }
 
     private String call(String tool) {
-        CallToolRequest request = CallToolRequest.builder(tool).build();
+        CallToolRequest request = new CallToolRequest(tool, Map.of());
         return ((TextContent) client.callTool(request).content().get(0)).text();
     }
 

@@ -10,6 +10,7 @@ import io.modelcontextprotocol.spec.McpSchema.CallToolRequest;
 import io.modelcontextprotocol.spec.McpSchema.TextContent;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
@@ -26,6 +27,7 @@ import org.springframework.context.annotation.Bean;
 
 /** Asynchronous clients of two servers, of which one is down when the application starts. */
 @Timeout(60)
+@SuppressWarnings("deprecation") // calls are written as mcp-core 0.18 wants it, too
 class TwoConnectionsTest {
     private static final Duration SOON = Duration.ofSeconds(20);
     private static final List<String> NEWS = new CopyOnWriteArrayList<>();
@@ -74,7 +76,7 @@ class TwoConnectionsTest {
                 .filter(each -> each.getClientInfo().name().endsWith(connection))
                 .findFirst()
                 .orElseThrow();
-        return client.callTool(CallToolRequest.builder("greet").build())
+        return client.callTool(new CallToolRequest("greet", Map.of()))
                 .map(result -> ((TextContent) result.content().get(0)).text())
                 .toFuture();
     }

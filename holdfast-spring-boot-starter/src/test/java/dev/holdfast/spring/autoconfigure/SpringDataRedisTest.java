@@ -121,7 +121,7 @@ class SpringDataRedisTest {
 
     private static RedisStoreBuilder builder(DataRedisConnectionDetails details, MockEnvironment environment) {
         StaticListableBeanFactory beans = new StaticListableBeanFactory(Map.of("redis", details));
-        return SpringDataRedis.in(beans, environment).orElseThrow().timeout(Duration.ofSeconds(20));
+        return RedisSettings.ofBean(beans, environment).orElseThrow().timeout(Duration.ofSeconds(20));
     }
 
     private static String address(DataRedisConnectionDetails details) {
@@ -134,7 +134,7 @@ class SpringDataRedisTest {
 
     @Test
     void whereNobodySaysAnythingTheEnvironmentIsAsked() {
-        assertThat(SpringDataRedis.in(new StaticListableBeanFactory(), new MockEnvironment()))
+        assertThat(RedisSettings.ofBean(new StaticListableBeanFactory(), new MockEnvironment()))
                 .isEmpty();
     }
 

@@ -27,7 +27,6 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.springframework.boot.context.properties.bind.BindException;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.context.properties.source.MapConfigurationPropertySource;
-import org.springframework.core.env.StandardEnvironment;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
@@ -81,7 +80,7 @@ class EveryPropertyTest {
                 "session.park-after",
                 "7m",
                 Duration.ofMinutes(7),
-                settings -> settings.session().parkAfter());
+                settings -> settings.properties().session().parkAfter());
         is("shutdown.drain-timeout", "7s", Duration.ofSeconds(7), TransportSettings::drainTimeout);
         edge("connection.heartbeat-interval", "7s", Duration.ofSeconds(7), EdgeOptions::heartbeatInterval);
         edge("connection.retry-interval", "7s", Duration.ofSeconds(7), EdgeOptions::retryInterval);
@@ -115,12 +114,12 @@ class EveryPropertyTest {
                 "7MB",
                 7L << 20,
                 settings -> settings.nodeLimits().historyBytes());
-        is("node.name", "n", "n", settings -> settings.node().name());
+        is("node.name", "n", "n", settings -> settings.properties().node().name());
         is(
                 "node.lease",
                 "7s",
                 Duration.ofSeconds(7),
-                settings -> settings.node().lease());
+                settings -> settings.properties().node().lease());
         is("node.history-messages", "77", 77L, settings -> settings.nodeLimits().historyEvents());
         edge("sse.enabled", "true", true, edge -> edge.httpSse().isPresent());
         edge("sse.endpoint", "/x", "/x", edge -> edge.httpSse().orElseThrow().path());
@@ -144,7 +143,7 @@ class EveryPropertyTest {
                     .readTree(Objects.requireNonNull(file))
                     .get("properties")
                     .valueStream()
-                    .filter(property -> property.get("name").asString().startsWith("holdfast."));
+                    .filter(property -> property.get("name").asString().matches("holdfast\\.(?!client\\.).*"));
         }
     }
 
@@ -200,7 +199,7 @@ class EveryPropertyTest {
         assertThat(settings.nodeLimits()).isEqualTo(NodeLimits.DEFAULT);
         assertThat(settings.mcpEndpoint().value()).isEqualTo("/mcp");
         assertThat(settings.keepAliveInterval().map(Setting::value)).contains(Duration.ofMinutes(30));
-        assertThat(settings.session().parkAfter()).isEqualTo(Duration.ofMinutes(10));
+        assertThat(settings.properties().session().parkAfter()).isEqualTo(Duration.ofMinutes(10));
     }
 
     @Test
@@ -299,16 +298,5 @@ class EveryPropertyTest {
         BindException refused = assertThrows(BindException.class, () -> bound(Map.of(name, "perhaps")));
 
         assertThat(refused.getName().toString()).isEqualTo(name);
-    }
-
-    @Test
-    void theStoreOnDiskGetsItsMemoryAndItsSweeps() {
-        HoldfastProperties properties = bound(Map.of(
-                "holdfast.store.rocksdb.memory", "7MB",
-                "holdfast.store.rocksdb.sweep-interval", "7s"));
-
-        assertThat(StoreSettings.rocksDb(properties.store().rocksdb(), new StandardEnvironment()))
-                .hasFieldOrPropertyWithValue("memoryBytes", 7L << 20)
-                .hasFieldOrPropertyWithValue("sweepInterval", Duration.ofSeconds(7));
     }
 }

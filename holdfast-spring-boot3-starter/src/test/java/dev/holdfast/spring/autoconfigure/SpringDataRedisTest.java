@@ -55,7 +55,7 @@ class SpringDataRedisTest {
 
     private static RedisStoreBuilder builder(RedisConnectionDetails details) {
         StaticListableBeanFactory beans = new StaticListableBeanFactory(Map.of("redis", details));
-        return SpringDataRedis.in(beans, new MockEnvironment()).orElseThrow().timeout(Duration.ofSeconds(20));
+        return RedisSettings.ofBean(beans, new MockEnvironment()).orElseThrow().timeout(Duration.ofSeconds(20));
     }
 
     private static String address(RedisConnectionDetails details) {

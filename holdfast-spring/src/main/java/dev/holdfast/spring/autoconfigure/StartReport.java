@@ -3,7 +3,7 @@ package dev.holdfast.spring.autoconfigure;
 import dev.holdfast.mcp.HoldfastTransportProvider;
 import dev.holdfast.spi.SessionStore.Durability;
 import dev.holdfast.spring.properties.HoldfastProperties;
-import dev.holdfast.spring.properties.Knob;
+import dev.holdfast.spring.properties.Setting;
 import dev.holdfast.spring.properties.TransportSettings;
 import dev.holdfast.spring.properties.UnknownProperties;
 import io.modelcontextprotocol.spec.McpServerTransportProviderBase;
@@ -98,10 +98,10 @@ final class StartReport {
                 log.warn(
                         "holdfast.shutdown.drain-timeout is {}, but Spring stops waiting after {} while calls still run: set"
                                 + " {} to more than {}",
-                        Knob.simple(drain),
-                        Knob.simple(phase),
+                        Setting.simple(drain),
+                        Setting.simple(phase),
                         PHASE,
-                        Knob.simple(drain));
+                        Setting.simple(drain));
             }
         }
 
@@ -134,7 +134,7 @@ final class StartReport {
                 case REDIS -> "in Redis under " + store.redis().prefix();
             };
             return "sessions " + where + ", grace "
-                    + Knob.simple(settings.edge().lifetime().grace());
+                    + Setting.simple(settings.edge().lifetime().grace());
         }
     }
 }

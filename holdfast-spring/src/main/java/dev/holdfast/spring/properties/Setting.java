@@ -1,6 +1,10 @@
 package dev.holdfast.spring.properties;
 
+import java.time.Duration;
 import java.util.function.Function;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A value, and the property that it comes from: one of Holdfast's, or one of Spring AI's that stands in for it.
@@ -9,8 +13,59 @@ import java.util.function.Function;
  * @param value what it says
  */
 public record Setting<T>(String property, T value) {
-    /** What comes of the value, as {@link Knob#turn}. */
+    private static final Pattern DURATION = Pattern.compile("PT[0-9.HMS]+");
+    private static final Pattern GOT = Pattern.compile(", got .*$");
+
+    /**
+     * Gives the value to what checks its range.
+     *
+     * @throws InvalidPropertyException if the value is out of its range
+     */
     <R> R turn(Function<T, R> knob) {
-        return Knob.turn(property, value, knob);
+        try {
+            return knob.apply(value);
+        } catch (IllegalArgumentException outOfRange) {
+            throw refused(outOfRange);
+        }
+    }
+
+    /** The same for a property of Holdfast's. */
+    public static <T, R> R turn(String property, T value, Function<T, R> knob) {
+        return new Setting<>(property, value).turn(knob);
+    }
+
+    /** What stops the start: the reason without the value, which is named beside it, and durations as properties write them. */
+    InvalidPropertyException refused(IllegalArgumentException outOfRange) {
+        @Nullable String message = outOfRange.getMessage();
+        String range = GOT.matcher(message == null ? "this value is not taken" : message)
+                .replaceFirst("");
+        return new InvalidPropertyException(
+                property,
+                value instanceof Duration duration ? simple(duration) : String.valueOf(value),
+                DURATION.matcher(range).replaceAll(Setting::simple));
+    }
+
+    private static String simple(MatchResult found) {
+        return simple(Duration.parse(found.group()));
+    }
+
+    /** A duration as a property is written: {@code 100ms}, {@code 15s}, {@code 30m}, {@code 2h}, {@code 10d}. */
+    public static String simple(Duration duration) {
+        long millis = duration.toMillis();
+        if (duration.toNanosPart() % 1_000_000 != 0) {
+            return duration.toNanos() + "ns";
+        }
+        if (millis % 1_000 != 0) {
+            return millis + "ms";
+        }
+        long seconds = millis / 1_000;
+        if (seconds % 60 != 0 || seconds == 0) {
+            return seconds + "s";
+        }
+        long minutes = seconds / 60;
+        if (minutes % 60 != 0) {
+            return minutes + "m";
+        }
+        return minutes % 1_440 == 0 ? minutes / 1_440 + "d" : minutes / 60 + "h";
     }
 }

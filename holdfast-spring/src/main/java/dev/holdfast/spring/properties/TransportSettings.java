@@ -1,43 +1,43 @@
 package dev.holdfast.spring.properties;
 
-import static dev.holdfast.spring.properties.Knob.turn;
+import static dev.holdfast.spring.properties.Setting.turn;
 
+import dev.holdfast.Lifetime;
 import dev.holdfast.NodeLimits;
 import dev.holdfast.SessionLimits;
 import dev.holdfast.mcp.HoldfastTransportProviderBuilder;
 import dev.holdfast.servlet.EdgeOptions;
+import dev.holdfast.servlet.HttpSseOptions;
 import dev.holdfast.spi.SessionStore;
 import java.time.Duration;
+import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 import org.springframework.util.unit.DataSize;
 
 /**
- * What all properties together come to.
+ * What all properties together come to: {@code holdfast.*}, else those of Spring AI that stand in for them, else the defaults.
  *
+ * @param properties those of Holdfast
  * @param mcpEndpoint the path of Streamable HTTP
  * @param onlySseAskedFor whether Spring AI's protocol is HTTP+SSE, and nobody has named that path
- * @param keepAliveInterval how often clients that listen are pinged
+ * @param keepAliveInterval how often clients that listen are pinged; never unless it is there
  * @param immediateExecution whether handlers run on the threads of their requests
- * @param edge the knobs of connections and requests
+ * @param edge the options of connections and requests
  * @param limits how much a session may hold
  * @param nodeLimits how much all may
- * @param connection how streams are held open
- * @param node this node among those that share a store
- * @param session how long sessions live
- * @param drainTimeout how long running calls may take when the application ends
  */
 public record TransportSettings(
+        HoldfastProperties properties,
         Setting<String> mcpEndpoint,
         boolean onlySseAskedFor,
         Optional<Setting<Duration>> keepAliveInterval,
         boolean immediateExecution,
         EdgeOptions edge,
         SessionLimits limits,
-        NodeLimits nodeLimits,
-        HoldfastProperties.Connection connection,
-        HoldfastProperties.Node node,
-        HoldfastProperties.Session session,
-        Duration drainTimeout) {
+        NodeLimits nodeLimits) {
+    private static final Duration PLAIN_KEEP_ALIVE = Duration.ofMinutes(30);
     /** A TypeScript client comes back twice, so far apart: it outlasts a restart of twice as long. */
     private static final Duration RETRY_OVER_A_RESTART = Duration.ofSeconds(10);
 
@@ -48,29 +48,38 @@ public record TransportSettings(
      * @throws InvalidPropertyException if one is out of its range
      */
     public static TransportSettings of(HoldfastProperties properties, Optional<SpringAiServer> springAi) {
-        Paths paths = Paths.of(properties, springAi);
+        turn("holdfast.shutdown.drain-timeout", properties.shutdown().drainTimeout(), TransportSettings::drain);
+        Setting<Duration> pings = first(
+                "keep-alive-interval",
+                properties.keepAliveInterval(),
+                springAi.flatMap(SpringAiServer::keepAliveInterval),
+                springAi.isPresent() ? Duration.ZERO : PLAIN_KEEP_ALIVE);
         return new TransportSettings(
-                paths.mcp(),
+                properties,
+                first("mcp-endpoint", properties.mcpEndpoint(), springAi.flatMap(SpringAiServer::mcpEndpoint), "/mcp"),
                 properties.mcpEndpoint() == null
                         && springAi.filter(server -> server.protocol().equals("SSE"))
                                 .isPresent(),
-                paths.keepAlive(),
+                Optional.of(pings).filter(set -> !set.value().isZero()),
                 Optional.ofNullable(properties.immediateExecution())
                         .orElseGet(() -> springAi.map(SpringAiServer::executesImmediately)
                                 .orElse(false)),
-                EdgeKnobs.of(properties, paths),
+                edge(properties, springAi),
                 limits(properties.history()),
-                nodeLimits(properties.node()),
-                properties.connection(),
-                properties.node(),
-                properties.session(),
-                turn(
-                        "holdfast.shutdown.drain-timeout",
-                        properties.shutdown().drainTimeout(),
-                        TransportSettings::drain));
+                nodeLimits(properties.node()));
     }
 
-    /** Turns the knobs of a transport that keeps its sessions in a store. */
+    private static <T> Setting<T> first(String name, @Nullable T own, Optional<Setting<T>> springAi, T otherwise) {
+        String property = "holdfast." + name;
+        return own == null ? springAi.orElse(new Setting<>(property, otherwise)) : new Setting<>(property, own);
+    }
+
+    /** How long running calls may take when the application ends. */
+    public Duration drainTimeout() {
+        return properties.shutdown().drainTimeout();
+    }
+
+    /** Gives all settings to the builder of a transport that keeps its sessions in a store. */
     public HoldfastTransportProviderBuilder apply(HoldfastTransportProviderBuilder transport, SessionStore store) {
         transport
                 .store(store)
@@ -82,16 +91,16 @@ public record TransportSettings(
         mcpEndpoint.turn(this::besideSse);
         keepAliveInterval.ifPresentOrElse(
                 interval -> interval.turn(transport::keepAliveInterval), () -> transport.keepAliveInterval(null));
-        turn("holdfast.node.name", node.name(), transport::nodeName);
-        turn("holdfast.node.lease", node.lease(), transport::lease);
-        turn("holdfast.session.idle-timeout", session.idleTimeout(), transport::sessionIdleTimeout);
-        turn("holdfast.session.park-after", session.parkAfter(), transport::parkAfter);
+        turn("holdfast.node.name", properties.node().name(), transport::nodeName);
+        turn("holdfast.node.lease", properties.node().lease(), transport::lease);
+        turn("holdfast.session.idle-timeout", properties.session().idleTimeout(), transport::sessionIdleTimeout);
+        turn("holdfast.session.park-after", properties.session().parkAfter(), transport::parkAfter);
         return transport;
     }
 
     private EdgeOptions edge(SessionStore store) {
         boolean restarts = store.promise().durability() != SessionStore.Durability.NOTHING;
-        return restarts && connection.retryInterval() == null
+        return restarts && properties.connection().retryInterval() == null
                 ? edge.toBuilder().retryInterval(RETRY_OVER_A_RESTART).build()
                 : edge;
     }
@@ -110,58 +119,99 @@ public record TransportSettings(
         return timeout;
     }
 
+    private static EdgeOptions edge(HoldfastProperties properties, Optional<SpringAiServer> springAi) {
+        EdgeOptions.Builder edge =
+                requests(connections(EdgeOptions.builder(), properties.connection()), properties.request());
+        boolean keepsSessions = first(
+                        "disallow-delete",
+                        properties.disallowDelete(),
+                        springAi.flatMap(SpringAiServer::disallowDelete),
+                        false)
+                .value();
+        return edge.lifetime(lifetime(properties.session()))
+                .allowDelete(!keepsSessions)
+                .httpSse(
+                        properties.sse().enabled()
+                                ? Optional.of(httpSse(properties.sse(), springAi))
+                                : Optional.empty())
+                .build();
+    }
+
+    private static EdgeOptions.Builder connections(EdgeOptions.Builder edge, HoldfastProperties.Connection from) {
+        edge = turn("holdfast.connection.heartbeat-interval", from.heartbeatInterval(), edge::heartbeatInterval);
+        Duration retry = from.retryInterval();
+        if (retry != null) {
+            edge = turn("holdfast.connection.retry-interval", retry, edge::retryInterval);
+        }
+        edge = turn("holdfast.connection.max-age", from.maxAge(), edge::maxConnectionAge);
+        return turn("holdfast.connection.stall-deadline", from.stallDeadline(), edge::stallDeadline);
+    }
+
+    private static EdgeOptions.Builder requests(EdgeOptions.Builder edge, HoldfastProperties.Request from) {
+        edge = turn("holdfast.request.max-size", bytes(from.maxSize()), edge::maxRequestSize);
+        DataSize total = from.maxTotalSize();
+        if (total != null) {
+            edge = turn("holdfast.request.max-total-size", total.toBytes(), edge::maxRequestBytes);
+        }
+        edge = turn("holdfast.request.deadline", from.deadline(), edge::requestDeadline);
+        edge = turn("holdfast.request.allowed-hosts", from.allowedHosts(), edge::allowedHosts);
+        return turn("holdfast.request.allowed-origins", from.allowedOrigins(), edge::allowedOrigins);
+    }
+
+    private static int bytes(DataSize size) {
+        return turn("holdfast.request.max-size", size.toBytes(), bytes -> {
+            if (bytes > Integer.MAX_VALUE) {
+                throw new IllegalArgumentException("maxRequestSize must be at most 2 GB");
+            }
+            return bytes.intValue();
+        });
+    }
+
+    private static Lifetime lifetime(HoldfastProperties.Session from) {
+        Lifetime lifetime = Lifetime.DEFAULT;
+        lifetime = turn("holdfast.session.reconnect-grace-period", from.reconnectGracePeriod(), lifetime::withGrace);
+        lifetime = turn("holdfast.session.idle-timeout", from.idleTimeout(), lifetime::withIdle);
+        lifetime = turn("holdfast.session.response-retention", from.responseRetention(), lifetime::withRetention);
+        lifetime = turn(
+                "holdfast.session.initialization-timeout", from.initializationTimeout(), lifetime::withInitialization);
+        return turn("holdfast.session.max-call-duration", from.maxCallDuration(), lifetime::withCall);
+    }
+
+    private static HttpSseOptions httpSse(HoldfastProperties.Sse from, Optional<SpringAiServer> springAi) {
+        HttpSseOptions alone = first("sse.endpoint", from.endpoint(), springAi.map(SpringAiServer::sseEndpoint), "/sse")
+                .turn(path -> HttpSseOptions.DEFAULT.withPaths(path, path + "-message"));
+        HttpSseOptions sse = first(
+                        "sse.message-endpoint",
+                        from.messageEndpoint(),
+                        springAi.map(SpringAiServer::messageEndpoint),
+                        "/message")
+                .turn(path -> alone.withPaths(alone.path(), path));
+        sse = first("sse.base-url", from.baseUrl(), springAi.flatMap(SpringAiServer::baseUrl), "")
+                .turn(sse::withBase);
+        return turn("holdfast.sse.reconnect-grace-period", from.reconnectGracePeriod(), sse::withReconnectGrace);
+    }
+
     private static SessionLimits limits(HoldfastProperties.History from) {
-        SessionLimits d = SessionLimits.DEFAULT;
-        turn(
-                "holdfast.history.stream-size",
-                from.streamSize(),
-                v -> new SessionLimits(
-                        v.toBytes(),
-                        d.streamEvents(),
-                        d.sessionBytes(),
-                        d.sessionEvents(),
-                        d.finishedStreams(),
-                        d.runningCalls()));
-        turn(
-                "holdfast.history.stream-messages",
-                from.streamMessages(),
-                v -> new SessionLimits(
-                        d.streamBytes(),
-                        v,
-                        d.sessionBytes(),
-                        d.sessionEvents(),
-                        d.finishedStreams(),
-                        d.runningCalls()));
-        turn(
-                "holdfast.history.session-size",
-                from.sessionSize(),
-                v -> new SessionLimits(
-                        d.streamBytes(),
-                        d.streamEvents(),
-                        v.toBytes(),
-                        d.sessionEvents(),
-                        d.finishedStreams(),
-                        d.runningCalls()));
-        turn(
-                "holdfast.history.session-messages",
-                from.sessionMessages(),
-                v -> new SessionLimits(
-                        d.streamBytes(), d.streamEvents(), d.sessionBytes(), v, d.finishedStreams(), d.runningCalls()));
-        turn(
-                "holdfast.history.finished-streams",
-                from.finishedStreams(),
-                v -> new SessionLimits(
-                        d.streamBytes(), d.streamEvents(), d.sessionBytes(), d.sessionEvents(), v, d.runningCalls()));
-        return turn(
-                "holdfast.history.running-calls",
-                from.runningCalls(),
-                v -> new SessionLimits(
-                        from.streamSize().toBytes(),
-                        from.streamMessages(),
-                        from.sessionSize().toBytes(),
-                        from.sessionMessages(),
-                        from.finishedStreams(),
-                        v));
+        try {
+            return new SessionLimits(
+                    from.streamSize().toBytes(),
+                    from.streamMessages(),
+                    from.sessionSize().toBytes(),
+                    from.sessionMessages(),
+                    from.finishedStreams(),
+                    from.runningCalls());
+        } catch (IllegalArgumentException refused) {
+            Map<String, Setting<?>> byComponent = Map.of(
+                    "streamBytes", new Setting<>("holdfast.history.stream-size", from.streamSize()),
+                    "streamEvents", new Setting<>("holdfast.history.stream-messages", from.streamMessages()),
+                    "sessionBytes", new Setting<>("holdfast.history.session-size", from.sessionSize()),
+                    "sessionEvents", new Setting<>("holdfast.history.session-messages", from.sessionMessages()),
+                    "finishedStreams", new Setting<>("holdfast.history.finished-streams", from.finishedStreams()),
+                    "runningCalls", new Setting<>("holdfast.history.running-calls", from.runningCalls()));
+            // the message begins with the name of the component
+            String component = String.valueOf(refused.getMessage()).split(" ", 2)[0];
+            throw Objects.requireNonNull(byComponent.get(component), component).refused(refused);
+        }
     }
 
     private static NodeLimits nodeLimits(HoldfastProperties.Node from) {
@@ -171,17 +221,15 @@ public record TransportSettings(
                 "holdfast.node.max-principal-sessions", from.maxPrincipalSessions(), limits::withPrincipalSessions);
         limits = turn("holdfast.node.max-running-calls", from.maxRunningCalls(), limits::withRunningCalls);
         limits = turn("holdfast.node.principal-share", from.principalShare(), limits::withPrincipalShare);
-        long bytes = limits.historyBytes();
         DataSize size = from.historySize();
         if (size != null) {
             NodeLimits with = limits;
-            bytes = turn(
-                    "holdfast.node.history-size",
-                    size,
-                    v -> with.withHistory(v.toBytes(), with.historyEvents()).historyBytes());
+            limits = turn("holdfast.node.history-size", size, v -> with.withHistory(v.toBytes(), with.historyEvents()));
         }
         NodeLimits with = limits;
-        long kept = bytes;
-        return turn("holdfast.node.history-messages", from.historyMessages(), v -> with.withHistory(kept, v));
+        return turn(
+                "holdfast.node.history-messages",
+                from.historyMessages(),
+                v -> with.withHistory(with.historyBytes(), v));
     }
 }
