@@ -11,20 +11,29 @@ import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
+import org.jspecify.annotations.Nullable;
 
 /** What an engine holds and counts, as meters. */
 final class EngineMeters {
+    private static final long FRESH_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
+    private record Dated(EngineStats value, long at) {}
+
     private final MeterRegistry registry;
-    private final Supplier<EngineStats> stats;
+    private final Supplier<EngineStats> source;
+    private final LongSupplier clock;
     private final List<Meter> registered = new ArrayList<>();
+    private volatile @Nullable Dated last;
 
     /** Registers them. */
     EngineMeters(MeterRegistry registry, Supplier<EngineStats> stats, LongSupplier clock) {
         this.registry = registry;
-        this.stats = new Recent<>(stats, clock);
+        this.source = stats;
+        this.clock = clock;
         held();
         sessions();
         reading();
@@ -38,100 +47,126 @@ final class EngineMeters {
     private void held() {
         for (SessionState state : SessionState.values()) {
             if (state != SessionState.CLOSED) {
-                registered.add(gauge("holdfast.sessions", s -> s.states().getOrDefault(state, 0))
-                        .description("Sessions by state; those that are parked wait in the store")
-                        .tag("state", Tags.of(state))
-                        .register(registry));
+                gauge(
+                        "holdfast.sessions",
+                        "Sessions by state; those that are parked wait in the store",
+                        s -> s.states().getOrDefault(state, 0),
+                        "state",
+                        Tags.of(state));
             }
         }
-        registered.add(gauge("holdfast.sessions", EngineStats::parked)
-                .description("Sessions by state; those that are parked wait in the store")
-                .tag("state", "parked")
-                .register(registry));
-        registered.add(gauge("holdfast.connections", EngineStats::connections)
-                .description("Connections that read a stream")
-                .register(registry));
-        registered.add(gauge("holdfast.calls.running", EngineStats::runningCalls)
-                .description("Requests that run; those of a batch count one by one")
-                .register(registry));
-        registered.add(gauge("holdfast.history.bytes", EngineStats::historyBytes)
-                .baseUnit("bytes")
-                .description("Bytes of messages that are kept for clients")
-                .register(registry));
-        registered.add(gauge("holdfast.history.messages", EngineStats::historyEvents)
-                .description("Messages that are kept for clients")
-                .register(registry));
+        gauge(
+                "holdfast.sessions",
+                "Sessions by state; those that are parked wait in the store",
+                EngineStats::parked,
+                "state",
+                "parked");
+        gauge("holdfast.connections", "Connections that read a stream", EngineStats::connections);
+        gauge(
+                "holdfast.calls.running",
+                "Requests that run; those of a batch count one by one",
+                EngineStats::runningCalls);
+        gauge("holdfast.history.bytes", "Bytes of messages that are kept for clients", EngineStats::historyBytes);
+        gauge("holdfast.history.messages", "Messages that are kept for clients", EngineStats::historyEvents);
     }
 
     private void sessions() {
-        registered.add(counter("holdfast.sessions.opened", EngineStats::created)
-                .description("Sessions that were opened")
-                .register(registry));
-        registered.add(counter("holdfast.sessions.restored", EngineStats::restored)
-                .description("Sessions that got a fresh backend")
-                .register(registry));
+        counter("holdfast.sessions.opened", "Sessions that were opened", EngineStats::created);
+        counter("holdfast.sessions.restored", "Sessions that got a fresh backend", EngineStats::restored);
         for (EndReason reason : EndReason.values()) {
-            registered.add(counter("holdfast.sessions.ended", s -> s.ended().getOrDefault(reason, 0L))
-                    .description("Sessions that ended")
-                    .tag("reason", Tags.of(reason))
-                    .tag("code", Integer.toString(reason.code()))
-                    .register(registry));
+            counter(
+                    "holdfast.sessions.ended",
+                    "Sessions that ended",
+                    s -> s.ended().getOrDefault(reason, 0L),
+                    "reason",
+                    Tags.of(reason),
+                    "code",
+                    Integer.toString(reason.code()));
         }
-        registered.add(counter("holdfast.calls.timeouts", EngineStats::timedOut)
-                .description("Calls that ran longer than they may")
-                .register(registry));
+        counter("holdfast.calls.timeouts", "Calls that ran longer than they may", EngineStats::timedOut);
     }
 
     private void reading() {
-        registered.add(counter("holdfast.streams.attached", EngineStats::listened)
-                .description("Connections by GET: to the listening stream, or back to a stream with an event id")
-                .tag("how", "listened")
-                .register(registry));
-        registered.add(counter("holdfast.streams.attached", EngineStats::resumed)
-                .description("Connections by GET: to the listening stream, or back to a stream with an event id")
-                .tag("how", "resumed")
-                .register(registry));
-        registered.add(counter("holdfast.streams.superseded", EngineStats::superseded)
-                .description("Connections that a newer one of the same stream has replaced")
-                .register(registry));
-        registered.add(counter("holdfast.messages.replayed", EngineStats::replayed)
-                .description("Messages that waited for a client when it came to read")
-                .register(registry));
-        registered.add(counter("holdfast.messages.dropped", EngineStats::dropped)
-                .description("Messages that were dropped because a limit asked for it")
-                .register(registry));
-        registered.add(counter("holdfast.messages.unsolicited", EngineStats::unsolicited)
-                .description("Messages that were not sent, since no running call had asked for them")
-                .register(registry));
-        registered.add(counter("holdfast.gaps", EngineStats::gaps)
-                .description("How often a client missed messages, or may have missed some that the store lost")
-                .register(registry));
+        counter(
+                "holdfast.streams.attached",
+                "Connections by GET: to the listening stream, or back to a stream with an event id",
+                EngineStats::listened,
+                "how",
+                "listened");
+        counter(
+                "holdfast.streams.attached",
+                "Connections by GET: to the listening stream, or back to a stream with an event id",
+                EngineStats::resumed,
+                "how",
+                "resumed");
+        counter(
+                "holdfast.streams.superseded",
+                "Connections that a newer one of the same stream has replaced",
+                EngineStats::superseded);
+        counter(
+                "holdfast.messages.replayed",
+                "Messages that waited for a client when it came to read",
+                EngineStats::replayed);
+        counter(
+                "holdfast.messages.dropped",
+                "Messages that were dropped because a limit asked for it",
+                EngineStats::dropped);
+        counter(
+                "holdfast.messages.unsolicited",
+                "Messages that were not sent, since no running call had asked for them",
+                EngineStats::unsolicited);
+        counter(
+                "holdfast.gaps",
+                "How often a client missed messages, or may have missed some that the store lost",
+                EngineStats::gaps);
         for (WriteStall kind : WriteStall.values()) {
-            registered.add(counter("holdfast.write.stalls", s -> s.writeStalls().getOrDefault(kind, 0L))
-                    .description(
-                            "How often the peer of a connection took no bytes, and how often that ended the connection")
-                    .tag("outcome", Tags.of(kind))
-                    .register(registry));
+            counter(
+                    "holdfast.write.stalls",
+                    "How often the peer of a connection took no bytes, and how often that ended the connection",
+                    s -> s.writeStalls().getOrDefault(kind, 0L),
+                    "outcome",
+                    Tags.of(kind));
         }
     }
 
     private void refusals() {
         for (Refusal reason : Refusal.values()) {
-            registered.add(counter("holdfast.refusals", s -> s.refused().getOrDefault(reason, 0L))
-                    .description("What clients asked for and did not get")
-                    .tag("reason", Tags.of(reason))
-                    .tag("code", Integer.toString(reason.code()))
-                    .register(registry));
+            counter(
+                    "holdfast.refusals",
+                    "What clients asked for and did not get",
+                    s -> s.refused().getOrDefault(reason, 0L),
+                    "reason",
+                    Tags.of(reason),
+                    "code",
+                    Integer.toString(reason.code()));
         }
     }
 
-    /** A gauge that keeps these meters from being collected: counters do not. */
-    private Gauge.Builder<EngineMeters> gauge(String name, ToDoubleFunction<EngineStats> value) {
-        return Gauge.builder(name, this, meters -> value.applyAsDouble(meters.stats.get()))
-                .strongReference(true);
+    /** Registers a gauge that keeps these meters from being collected: counters do not. */
+    private void gauge(String name, String description, ToDoubleFunction<EngineStats> value, String... tags) {
+        registered.add(Gauge.builder(name, this, meters -> value.applyAsDouble(meters.stats()))
+                .strongReference(true)
+                .description(description)
+                .baseUnit(name.endsWith(".bytes") ? "bytes" : null)
+                .tags(tags)
+                .register(registry));
     }
 
-    private FunctionCounter.Builder<EngineMeters> counter(String name, ToDoubleFunction<EngineStats> value) {
-        return FunctionCounter.builder(name, this, meters -> value.applyAsDouble(meters.stats.get()));
+    private void counter(String name, String description, ToDoubleFunction<EngineStats> value, String... tags) {
+        registered.add(FunctionCounter.builder(name, this, meters -> value.applyAsDouble(meters.stats()))
+                .description(description)
+                .tags(tags)
+                .register(registry));
+    }
+
+    /** Asked for again only when it is a tenth of a second old: a scrape reads many meters. */
+    private EngineStats stats() {
+        Dated known = last;
+        long now = clock.getAsLong();
+        if (known == null || now - known.at >= FRESH_NANOS) {
+            known = new Dated(source.get(), now);
+            last = known;
+        }
+        return known.value;
     }
 }

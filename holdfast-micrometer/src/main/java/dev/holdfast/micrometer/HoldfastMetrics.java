@@ -1,10 +1,15 @@
 package dev.holdfast.micrometer;
 
 import dev.holdfast.CallListener;
+import dev.holdfast.RestoreOutcome;
 import dev.holdfast.SessionLifecycleListener;
 import dev.holdfast.engine.SessionEngine;
 import dev.holdfast.spi.SessionStore;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Timer;
+import java.time.Duration;
+import java.util.EnumMap;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -27,8 +32,8 @@ public final class HoldfastMetrics implements AutoCloseable {
     /** Meters in a registry. */
     public HoldfastMetrics(MeterRegistry registry) {
         this.registry = Objects.requireNonNull(registry, "registry");
-        this.sessions = new RestoreTimers(registry);
-        this.calls = new CallTimers(registry);
+        this.sessions = new Restores(registry);
+        this.calls = new CallMeters(registry);
     }
 
     /** Measures how long sessions take to get a fresh backend. */
@@ -43,9 +48,7 @@ public final class HoldfastMetrics implements AutoCloseable {
 
     /** The same store; how long it takes for what it is asked to do, and whether it fails, is measured. The caller closes the given one. */
     public SessionStore timed(SessionStore store) {
-        StoreTimers timers = new StoreTimers(registry);
-        // only a store that nodes share comes with the classes of a cluster
-        return store.promise().shared() ? TimedSharedStore.of(store, timers) : new TimedStore(store, timers);
+        return TimedStore.of(store, registry);
     }
 
     /** Registers what an engine holds and counts. Its stats are read when a meter is, and no more often than ten times a second. */
@@ -61,6 +64,33 @@ public final class HoldfastMetrics implements AutoCloseable {
     public void close() {
         for (EngineMeters meters = watched.poll(); meters != null; meters = watched.poll()) {
             meters.remove();
+        }
+    }
+
+    /** How long sessions take to get a fresh backend. */
+    private static final class Restores implements SessionLifecycleListener {
+        private final Map<RestoreOutcome, Timer> timers = new EnumMap<>(RestoreOutcome.class);
+
+        Restores(MeterRegistry registry) {
+            for (RestoreOutcome outcome : RestoreOutcome.values()) {
+                timers.put(
+                        outcome,
+                        Timer.builder("holdfast.restores")
+                                .description("Attempts to bring a fresh backend to the state of the one before")
+                                .tag("outcome", Tags.of(outcome))
+                                .serviceLevelObjectives(
+                                        Duration.ofMillis(10),
+                                        Duration.ofMillis(100),
+                                        Duration.ofSeconds(1),
+                                        Duration.ofSeconds(10),
+                                        Duration.ofSeconds(30))
+                                .register(registry));
+            }
+        }
+
+        @Override
+        public void onRestoreEnded(String sessionId, RestoreOutcome outcome, Duration took) {
+            Objects.requireNonNull(timers.get(outcome)).record(took);
         }
     }
 }

@@ -31,7 +31,7 @@ public class McpCallConvention implements ObservationConvention<McpCallContext> 
 
     @Override
     public String getContextualName(McpCallContext call) {
-        String method = Methods.tag(call.method());
+        String method = Tags.method(call.method());
         boolean named = method.equals(TOOL) || method.equals(PROMPT);
         return named ? call.name().map(name -> method + " " + name).orElse(method) : method;
     }
@@ -44,8 +44,8 @@ public class McpCallConvention implements ObservationConvention<McpCallContext> 
     @Override
     public KeyValues getLowCardinalityKeyValues(McpCallContext call) {
         KeyValues known = KeyValues.of(
-                "mcp.method.name", Methods.tag(call.method()),
-                "mcp.protocol.version", Revisions.tag(call.revision()),
+                "mcp.method.name", Tags.method(call.method()),
+                "mcp.protocol.version", Tags.revision(call.revision()),
                 "network.transport", "tcp");
         return call.outcome()
                 .map(outcome -> known.and("outcome", Tags.of(outcome)))

@@ -4,8 +4,12 @@ import dev.holdfast.CallListener;
 import dev.holdfast.CallWatch;
 import dev.holdfast.RequestOrigin;
 import dev.holdfast.Session;
+import dev.holdfast.json.AnswerFacts;
 import dev.holdfast.json.CallFacts;
+import dev.holdfast.micrometer.McpCallContext.Outcome;
+import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.OutboundMessage;
 import io.micrometer.observation.Observation;
 import io.micrometer.observation.ObservationRegistry;
 import java.util.HashMap;
@@ -52,7 +56,7 @@ public final class ObservedCalls implements CallListener {
         CallFacts facts = CallFacts.of(request.bytes());
         McpCallContext context = new McpCallContext(session, request, facts, origin(facts, request));
         Observation observation = Observation.start(null, convention, () -> context, registry);
-        return observation.isNoop() ? CallWatch.NONE : new ObservedCall(observation, context);
+        return observation.isNoop() ? CallWatch.NONE : new Observed(observation, context);
     }
 
     private Map<String, String> origin(CallFacts facts, InboundMessage request) {
@@ -64,5 +68,75 @@ public final class ObservedCalls implements CallListener {
             HEADERS.forEach(name -> origin.header(name).ifPresent(value -> headers.put(name, value)));
         }
         return headers;
+    }
+
+    /** One request under observation. */
+    private record Observed(Observation observation, McpCallContext context) implements CallWatch {
+        private static final String TOOL = "tools/call";
+
+        /** Why an observation has failed, without a trace: nothing was thrown. */
+        private static final class McpCallFailure extends RuntimeException {
+            private McpCallFailure(String message) {
+                super(message, null, false, false);
+            }
+        }
+
+        @Override
+        public Scope enter() {
+            Observation.Scope scope = observation.openScope();
+            return scope::close;
+        }
+
+        @Override
+        public void attached(Attachment how) {
+            event(Tags.of(how));
+        }
+
+        @Override
+        public void detached() {
+            event("detached");
+        }
+
+        private void event(String name) {
+            observation.event(Observation.Event.of("stream." + name, "mcp.stream." + name));
+        }
+
+        @Override
+        public void answered(OutboundMessage answer) {
+            if (answer.kind() == EventKind.ERROR) {
+                AnswerFacts facts = AnswerFacts.ofError(answer.bytes());
+                fail(facts, facts.message().orElse("error"));
+            } else if (context.method().equals(TOOL)) {
+                AnswerFacts facts = AnswerFacts.ofToolResult(answer.bytes());
+                if (facts.toolError()) {
+                    fail(facts, "the tool has failed");
+                } else {
+                    stop(Outcome.OK, facts);
+                }
+            } else {
+                stop(Outcome.OK, AnswerFacts.done());
+            }
+        }
+
+        private void fail(AnswerFacts facts, String message) {
+            observation.error(new McpCallFailure(message));
+            stop(Outcome.ERROR, facts);
+        }
+
+        @Override
+        public void cancelled() {
+            stop(Outcome.CANCELLED, AnswerFacts.done());
+        }
+
+        @Override
+        public void lost() {
+            observation.error(new McpCallFailure("the session has ended"));
+            stop(Outcome.LOST, AnswerFacts.done());
+        }
+
+        private void stop(Outcome outcome, AnswerFacts facts) {
+            context.over(outcome, facts);
+            observation.stop();
+        }
     }
 }

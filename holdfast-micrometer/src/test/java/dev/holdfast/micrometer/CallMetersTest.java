@@ -20,13 +20,13 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /** Calls of tools are measured by tool, and no client makes a series. */
-class ToolTimersTest {
+class CallMetersTest {
     private static final String DONE = "{'content':[],'isError':false}";
     private static final String TOOL_ERROR = "{'content':[],'isError':true}";
 
     private final MockClock clock = new MockClock();
     private final SimpleMeterRegistry registry = new SimpleMeterRegistry(SimpleConfig.DEFAULT, clock);
-    private final CallTimers timers = new CallTimers(registry);
+    private final CallMeters timers = new CallMeters(registry);
 
     private static EnvelopeReader.Single read(String json) {
         return (EnvelopeReader.Single)
