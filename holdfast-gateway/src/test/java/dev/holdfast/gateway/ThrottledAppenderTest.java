@@ -6,6 +6,7 @@ import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.LoggerContext;
 import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.encoder.EchoEncoder;
 import ch.qos.logback.core.read.ListAppender;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -16,8 +17,13 @@ import org.junit.jupiter.api.Test;
 class ThrottledAppenderTest {
     private final LoggerContext context = new LoggerContext();
     private final AtomicLong clock = new AtomicLong();
-    private final ThrottledAppender throttled = new ThrottledAppender(clock::get);
     private final ListAppender<ILoggingEvent> written = new ListAppender<>();
+    private final ThrottledAppender throttled = new ThrottledAppender(clock::get) {
+        @Override
+        void write(ILoggingEvent event) {
+            written.doAppend(event);
+        }
+    };
     private final Logger jetty = context.getLogger("org.eclipse.jetty.http.HostPort");
     private final Logger ours = context.getLogger("dev.holdfast.gateway.Child");
 
@@ -25,7 +31,7 @@ class ThrottledAppenderTest {
     void attach() {
         throttled.setContext(context);
         written.start();
-        throttled.addAppender(written);
+        throttled.setEncoder(new EchoEncoder<>());
         throttled.start();
         Logger root = context.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME);
         root.setLevel(Level.INFO);

@@ -1,5 +1,9 @@
 package dev.holdfast.gateway.connect;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.holdfast.client.NotTakenException;
+import dev.holdfast.client.Outcome;
 import dev.holdfast.client.RemoteServer;
 import dev.holdfast.client.ServerSession;
 import dev.holdfast.client.SessionOpener;
@@ -9,12 +13,21 @@ import dev.holdfast.gateway.process.LineReader;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.EnvelopeReader;
 import dev.holdfast.json.JsonRpc;
+import dev.holdfast.json.backend.LogText;
+import java.io.BufferedOutputStream;
+import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.io.UncheckedIOException;
 import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -196,6 +209,132 @@ public final class Bridge {
             log.debug("the server was not told that the session ends", e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Writes messages, one on each line, by a thread of its own: a client that does not read stops nobody but those who write to it. */
+    static final class LineWriter implements AutoCloseable {
+        private static final Logger log = LoggerFactory.getLogger(LineWriter.class);
+        private static final int BUFFER = 65_536;
+        private static final long PATIENCE_SECONDS = 1;
+
+        private final OutputStream out;
+        private final CompletableFuture<Void> unread = new CompletableFuture<>();
+        private final ExecutorService thread = Executors.newSingleThreadExecutor(task -> {
+            Thread writer = new Thread(task, "holdfast-stdout");
+            writer.setDaemon(true);
+            return writer;
+        });
+
+        LineWriter(OutputStream out) {
+            this.out = new BufferedOutputStream(out, BUFFER);
+        }
+
+        /** Completes when it turns out that nobody reads any more. */
+        CompletionStage<Void> unread() {
+            return unread;
+        }
+
+        /** Writes a line; the stage completes when it is written, and fails when nobody reads any more. */
+        CompletionStage<Void> write(byte[] line) {
+            try {
+                return CompletableFuture.runAsync(() -> writeNow(line), thread);
+            } catch (RejectedExecutionException e) {
+                return CompletableFuture.failedFuture(e);
+            }
+        }
+
+        private void writeNow(byte[] line) {
+            try {
+                out.write(line);
+                out.write('\n');
+                out.flush();
+            } catch (IOException e) {
+                log.debug("nobody reads the output any more", e);
+                unread.complete(null);
+                throw new UncheckedIOException(e);
+            }
+        }
+
+        @Override
+        public void close() {
+            thread.shutdown();
+            try {
+                if (!thread.awaitTermination(PATIENCE_SECONDS, TimeUnit.SECONDS)) {
+                    thread.shutdownNow();
+                }
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    /** What a client is told of requests that the server has not answered. */
+    static final class Answers {
+        private static final int UNAUTHORIZED = 401;
+        private static final int FORBIDDEN = 403;
+
+        private Answers() {}
+
+        /** The error for a request that has no response; empty where there is nothing to be told. */
+        static Optional<byte[]> to(Envelope message, Outcome outcome) {
+            boolean answered = message.kind() != Envelope.Kind.REQUEST
+                    || outcome instanceof Outcome.Done
+                    || outcome instanceof Outcome.Cancelled;
+            if (answered) {
+                return Optional.empty();
+            }
+            Optional<byte[]> said = outcome instanceof Outcome.Refused refused
+                            && (refused.answers(message) || !wantsCredentials(refused))
+                    ? message.id().flatMap(refused::error).map(Envelope::onOneLine)
+                    : Optional.empty();
+            return Optional.of(
+                    said.orElseGet(() -> JsonRpc.errorBody(message.id(), JsonRpc.SERVER_ERROR, reason(outcome))));
+        }
+
+        private static boolean wantsCredentials(Outcome.Refused refused) {
+            return refused.status() == UNAUTHORIZED || refused.status() == FORBIDDEN;
+        }
+
+        private static String refusal(Outcome.Refused refused) {
+            if (wantsCredentials(refused)) {
+                return "the server wants other credentials (status " + refused.status() + challenge(refused)
+                        + "): see --header and --header-file";
+            }
+            String elsewhere = refused.headers()
+                    .firstValue("location")
+                    .map(url -> ", and names " + url)
+                    .orElse("");
+            return "the server refused the request with status " + refused.status() + elsewhere;
+        }
+
+        /** What the server says of the credentials that it wants: the scope that is missing, or where to ask for a token. */
+        private static String challenge(Outcome.Refused refused) {
+            List<String> challenges = refused.headers().allValues("www-authenticate");
+            return challenges.isEmpty()
+                    ? ""
+                    : ", " + LogText.of(String.join(", ", challenges).getBytes(UTF_8));
+        }
+
+        private static String reason(Outcome outcome) {
+            if (outcome instanceof Outcome.Refused refused) {
+                return refusal(refused);
+            }
+            if (outcome instanceof Outcome.NotSent not && not.cause() instanceof NotTakenException refusal) {
+                return String.valueOf(refusal.getMessage());
+            }
+            if (outcome instanceof Outcome.NotSent not) {
+                return "the server cannot be reached: " + not.cause();
+            }
+            if (outcome instanceof Outcome.Unknown lost) {
+                return "the answer is lost, and nobody knows whether the server executed the request: " + lost.reason();
+            }
+            if (outcome instanceof Outcome.Unreadable unreadable) {
+                return "the server's answer cannot be read: " + unreadable.reason();
+            }
+            return outcome instanceof Outcome.SessionGone
+                    ? "the server has lost the session, and opens no other"
+                    : "the connection is closed";
         }
     }
 }

@@ -93,23 +93,23 @@ public final class DemoServer {
                         "Returns the text.",
                         true,
                         call -> Mono.just(text(call.text("text"))),
-                        new Parameter.Text("text", "The text to return", MAX_TEXT)),
+                        Parameter.text("text", "The text to return", MAX_TEXT)),
                 tool(
                         "slow",
                         "Takes its time in equal steps and reports each when a progress token was given. Answers with"
                                 + " run=<n>, the count of executions since the server started.",
                         false,
                         this::slow,
-                        new Parameter.Whole("ms", "How long it takes, in milliseconds", 0, 600_000),
-                        new Parameter.Whole("steps", "In how many equal steps", 1, 1_000)),
+                        new Parameter("ms", "How long it takes, in milliseconds", 0, 600_000),
+                        new Parameter("steps", "In how many equal steps", 1, 1_000)),
                 tool(
                         "notify",
                         "Sends log messages with the data <tag>#1, <tag>#2, ... on the session's listening stream,"
                                 + " whether or not the client listens.",
                         false,
                         this::notifyListener,
-                        new Parameter.Whole("count", "How many messages to send", 0, 10_000),
-                        new Parameter.Text("tag", "What each message begins with", MAX_TAG)),
+                        new Parameter("count", "How many messages to send", 0, 10_000),
+                        Parameter.text("tag", "What each message begins with", MAX_TAG)),
                 tool(
                         "elicit",
                         "Asks the user for an answer through a form and returns it.",
@@ -263,54 +263,41 @@ public final class DemoServer {
         }
     }
 
-    /** A required input of a tool: what the client is told of it, and the check that holds the client to it. */
-    private sealed interface Parameter {
-        String name();
-
-        /** The JSON Schema of the value. */
-        Map<String, Object> schema();
-
-        /** What is wrong with the value, in words for the caller; empty if a tool may use it. */
-        Optional<String> fault(@Nullable Object value);
-
-        /** A text of at most {@code maxLength} code points. */
-        record Text(String name, String description, int maxLength) implements Parameter {
-            @Override
-            public Map<String, Object> schema() {
-                return Map.of("type", "string", "description", description, "maxLength", maxLength);
-            }
-
-            @Override
-            public Optional<String> fault(@Nullable Object value) {
-                if (!(value instanceof String text)) {
-                    return Optional.of("'" + name + "' must be a string, but is " + described(value));
-                }
-                int length = text.codePointCount(0, text.length());
-                return length <= maxLength
-                        ? Optional.empty()
-                        : Optional.of(
-                                "'" + name + "' has " + length + " characters, at most " + maxLength + " are allowed");
-            }
+    /**
+     * A required input of a tool: what the client is told of it, and the check that holds the client to it.
+     *
+     * @param least the least whole number, where {@code 5.0} is whole too; below zero for a text
+     * @param most the greatest, or the number of code points of a text
+     */
+    private record Parameter(String name, String description, int least, int most) {
+        private static Parameter text(String name, String description, int most) {
+            return new Parameter(name, description, -1, most);
         }
 
-        /** A whole number from {@code least} to {@code most}; {@code 5.0} is whole. */
-        record Whole(String name, String description, int least, int most) implements Parameter {
-            @Override
-            public Map<String, Object> schema() {
-                return Map.of("type", "integer", "description", description, "minimum", least, "maximum", most);
-            }
+        private boolean isText() {
+            return least < 0;
+        }
 
-            @Override
-            public Optional<String> fault(@Nullable Object value) {
-                boolean good = value instanceof Number number
-                        && number.doubleValue() >= least
-                        && number.doubleValue() <= most
-                        && number.doubleValue() == Math.rint(number.doubleValue());
-                return good
-                        ? Optional.empty()
-                        : Optional.of("'" + name + "' must be a whole number from " + least + " to " + most
-                                + ", but is " + described(value));
+        /** The JSON Schema of the value. */
+        private Map<String, Object> schema() {
+            return isText()
+                    ? Map.of("type", "string", "description", description, "maxLength", most)
+                    : Map.of("type", "integer", "description", description, "minimum", least, "maximum", most);
+        }
+
+        /** What is wrong with the value, in words for the caller; empty if a tool may use it. */
+        private Optional<String> fault(@Nullable Object value) {
+            if (isText() && value instanceof String text) {
+                int length = text.codePointCount(0, text.length());
+                String tooLong = "'" + name + "' has " + length + " characters, at most " + most + " are allowed";
+                return length <= most ? Optional.empty() : Optional.of(tooLong);
             }
+            double number = !isText() && value instanceof Number given ? given.doubleValue() : -1;
+            if (number >= 0 && number >= least && number <= most && number == Math.rint(number)) {
+                return Optional.empty();
+            }
+            String wanted = isText() ? "a string" : "a whole number from " + least + " to " + most;
+            return Optional.of("'" + name + "' must be " + wanted + ", but is " + described(value));
         }
 
         private static String described(@Nullable Object value) {

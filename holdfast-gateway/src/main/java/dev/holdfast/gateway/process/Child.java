@@ -146,7 +146,7 @@ public final class Child {
         this.output = new LineReader(
                 process.getInputStream(),
                 options.lineBytes(),
-                new LargeLine(
+                new LineReader.LargeLine(
                         budget,
                         time,
                         cause -> workers.blocking().execute(() -> death.complete("the server process " + cause))));
@@ -387,7 +387,7 @@ public final class Child {
 
     private void end(Duration closeGrace) {
         if (ending.compareAndSet(false, true)) {
-            workers.ends().begin(new ChildEnd(name, process, closeGrace, options.termGrace(), ended));
+            workers.ends().begin(new ChildEnds.End(name, process, closeGrace, options.termGrace(), ended));
         }
     }
 }

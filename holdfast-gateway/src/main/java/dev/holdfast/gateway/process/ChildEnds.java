@@ -1,12 +1,15 @@
 package dev.holdfast.gateway.process;
 
 import dev.holdfast.gateway.process.Processes.Signal;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -24,7 +27,7 @@ final class ChildEnds {
 
     private final Processes processes;
     private final Workers workers;
-    private final Set<ChildEnd> ends = new HashSet<>();
+    private final Set<End> ends = new HashSet<>();
     private long pauseMillis = FIRST_PAUSE_MILLIS;
     private @Nullable Future<?> next;
     private boolean looking;
@@ -35,7 +38,7 @@ final class ChildEnds {
     }
 
     /** Sees a child to its end, and looks at it soon; the caller closes its input. */
-    void begin(ChildEnd end) {
+    void begin(End end) {
         synchronized (this) {
             ends.add(end);
             if (pauseMillis > FIRST_PAUSE_MILLIS || next == null) {
@@ -56,7 +59,7 @@ final class ChildEnds {
     }
 
     private void look() {
-        List<ChildEnd> all;
+        List<End> all;
         synchronized (this) {
             if (looking) {
                 return;
@@ -66,7 +69,7 @@ final class ChildEnds {
             all = List.copyOf(ends);
         }
         long start = System.nanoTime();
-        List<ChildEnd> gone = new ArrayList<>();
+        List<End> gone = new ArrayList<>();
         try {
             look(all, gone);
         } catch (RuntimeException | Error e) {
@@ -80,19 +83,18 @@ final class ChildEnds {
             pauseMillis = Math.max(pauseMillis, took);
             schedule();
         }
-        gone.forEach(ChildEnd::complete);
+        gone.forEach(End::complete);
     }
 
-    private void look(List<ChildEnd> all, List<ChildEnd> gone) {
+    private void look(List<End> all, List<End> gone) {
         long now = System.nanoTime();
-        List<ChildEnd> due = all.stream().filter(end -> !end.patient(now)).toList();
+        List<End> due = all.stream().filter(end -> !end.patient(now)).toList();
         if (due.isEmpty()) {
             return;
         }
-        Set<Process> running =
-                processes.running(due.stream().map(ChildEnd::process).toList());
+        Set<Process> running = processes.running(due.stream().map(End::process).toList());
         Map<Signal, List<Process>> signals = new EnumMap<>(Signal.class);
-        for (ChildEnd end : due) {
+        for (End end : due) {
             if (running.contains(end.process())) {
                 end.next(now)
                         .ifPresent(signal -> signals.computeIfAbsent(signal, first -> new ArrayList<>())
@@ -103,5 +105,84 @@ final class ChildEnds {
             }
         }
         signals.forEach((signal, children) -> processes.signal(children, signal));
+    }
+
+    /**
+     * How far the end of one child is: its input is closed and it may go by itself, then its group is asked with TERM, then it is
+     * ended with KILL. Its time is that of {@link System#nanoTime}. For {@link ChildEnds}, one thread at a time.
+     */
+    static final class End {
+        private static final Logger log = LoggerFactory.getLogger(End.class);
+        private static final Duration KILL_GRACE = Duration.ofSeconds(5);
+
+        private enum Stage {
+            /** Its input is closed, and it has time to end by itself. */
+            ASKED,
+            TERM,
+            KILL,
+            /** It does not even end by KILL. */
+            GIVEN_UP
+        }
+
+        private final Object name;
+        private final Process process;
+        private final Duration termGrace;
+        private final CompletableFuture<Void> gone;
+        private Stage stage = Stage.ASKED;
+        private long deadline;
+
+        /**
+         * An end that begins now.
+         *
+         * @param closeGrace how long it may take to end by itself
+         * @param termGrace how long its group may take after TERM
+         * @param gone completes when nothing of the group is left
+         */
+        End(Object name, Process process, Duration closeGrace, Duration termGrace, CompletableFuture<Void> gone) {
+            this.name = name;
+            this.process = process;
+            this.termGrace = termGrace;
+            this.gone = gone;
+            this.deadline = System.nanoTime() + closeGrace.toNanos();
+        }
+
+        Process process() {
+            return process;
+        }
+
+        /** Whether it may still end by itself, so that there is no need to look. */
+        boolean patient(long now) {
+            return stage == Stage.ASKED && process.isAlive() && deadline - now > 0;
+        }
+
+        /** A process of the group still runs: returns the next signal, if it is time for one. */
+        Optional<Signal> next(long now) {
+            if (stage == Stage.ASKED) {
+                stage = Stage.TERM;
+                deadline = now + termGrace.toNanos();
+                return Optional.of(Signal.TERM);
+            }
+            if (now - deadline < 0) {
+                return Optional.empty();
+            }
+            if (stage == Stage.TERM) {
+                log.debug("{}: still runs after TERM, and gets KILL", name);
+                stage = Stage.KILL;
+                deadline = now + KILL_GRACE.toNanos();
+                return Optional.of(Signal.KILL);
+            }
+            log.warn("{}: its process group outlives KILL", name);
+            stage = Stage.GIVEN_UP;
+            return Optional.empty();
+        }
+
+        /** Whether the group was given up although a process of it still runs. */
+        boolean givenUp() {
+            return stage == Stage.GIVEN_UP;
+        }
+
+        void complete() {
+            gone.complete(null);
+        }
     }
 }

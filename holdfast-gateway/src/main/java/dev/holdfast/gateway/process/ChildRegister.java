@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 import dev.holdfast.LogThrottle;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
@@ -256,5 +257,63 @@ final class ChildRegister {
         torn = true;
         complaints.write(more -> log.warn(
                 "{} cannot be written, so a kill -9 may leave server processes: {}{}", file, e.toString(), more));
+    }
+
+    /** A process that an earlier gateway has started: its number is known, and nothing else of it can be reached. */
+    static final class Survivor extends Process {
+        private final ProcessTable.Entry entry;
+
+        Survivor(ProcessTable.Entry entry) {
+            this.entry = entry;
+        }
+
+        ProcessTable.Entry entry() {
+            return entry;
+        }
+
+        @Override
+        public long pid() {
+            return entry.pid();
+        }
+
+        /** Whether the number still is that of the same process. */
+        @Override
+        public boolean isAlive() {
+            return ProcessTable.entry(entry.pid()).filter(entry::equals).isPresent();
+        }
+
+        @Override
+        public OutputStream getOutputStream() {
+            return OutputStream.nullOutputStream();
+        }
+
+        @Override
+        public InputStream getInputStream() {
+            return InputStream.nullInputStream();
+        }
+
+        @Override
+        public InputStream getErrorStream() {
+            return InputStream.nullInputStream();
+        }
+
+        @Override
+        public int waitFor() {
+            throw new UnsupportedOperationException("only its parent can wait for " + this);
+        }
+
+        @Override
+        public int exitValue() {
+            throw new IllegalThreadStateException("only its parent has the exit code of " + this);
+        }
+
+        /** Its group is signalled, and never the number alone. */
+        @Override
+        public void destroy() {}
+
+        @Override
+        public String toString() {
+            return "process " + entry.pid();
+        }
     }
 }

@@ -16,7 +16,7 @@ import org.slf4j.LoggerFactory;
 /** Processes whose children are in a {@link ChildRegister} for as long as they run. */
 public final class RememberedProcesses implements Processes {
     private static final Logger log = LoggerFactory.getLogger(RememberedProcesses.class);
-    /** How long their end may take after the time for TERM: {@link ChildEnd} gives up five seconds after KILL. */
+    /** How long their end may take after the time for TERM: {@link ChildEnds.End} gives up five seconds after KILL. */
     private static final Duration KILL_PATIENCE = Duration.ofSeconds(10);
 
     private static final int MOST_NAMED = 20;
@@ -40,14 +40,14 @@ public final class RememberedProcesses implements Processes {
      */
     public static Processes in(Path folder, Processes processes, ScheduledExecutorService clock, Duration termGrace) {
         RememberedProcesses remembered = new RememberedProcesses(processes, ChildRegister.open(folder));
-        List<Survivor> survivors = remembered.register.survivors();
+        List<ChildRegister.Survivor> survivors = remembered.register.survivors();
         if (!survivors.isEmpty()) {
             remembered.end(survivors, clock, termGrace);
         }
         return remembered;
     }
 
-    private void end(List<Survivor> survivors, ScheduledExecutorService clock, Duration termGrace) {
+    private void end(List<ChildRegister.Survivor> survivors, ScheduledExecutorService clock, Duration termGrace) {
         log.warn(
                 "server processes of an earlier gateway on this folder still run, and are ended: {}",
                 numbers(survivors));
@@ -55,7 +55,7 @@ public final class RememberedProcesses implements Processes {
             List<CompletableFuture<Void>> ends = survivors.stream()
                     .map(survivor -> {
                         CompletableFuture<Void> gone = new CompletableFuture<>();
-                        workers.ends().begin(new ChildEnd(survivor, survivor, Duration.ZERO, termGrace, gone));
+                        workers.ends().begin(new ChildEnds.End(survivor, survivor, Duration.ZERO, termGrace, gone));
                         return gone;
                     })
                     .toList();

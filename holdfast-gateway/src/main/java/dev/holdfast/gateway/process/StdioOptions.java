@@ -40,36 +40,6 @@ public record StdioOptions(
                 value, lineBytes, queuedBytes, uncommittedBytes, closeGrace, termGrace, pingPatience, showErrors);
     }
 
-    /** The same with another {@link #lineBytes}. */
-    public StdioOptions withLineBytes(int value) {
-        return new StdioOptions(
-                startTimeout, value, queuedBytes, uncommittedBytes, closeGrace, termGrace, pingPatience, showErrors);
-    }
-
-    /** The same with another {@link #queuedBytes}. */
-    public StdioOptions withQueuedBytes(long value) {
-        return new StdioOptions(
-                startTimeout, lineBytes, value, uncommittedBytes, closeGrace, termGrace, pingPatience, showErrors);
-    }
-
-    /** The same with another {@link #uncommittedBytes}. */
-    public StdioOptions withUncommittedBytes(long value) {
-        return new StdioOptions(
-                startTimeout, lineBytes, queuedBytes, value, closeGrace, termGrace, pingPatience, showErrors);
-    }
-
-    /** The same with another {@link #closeGrace} and {@link #termGrace}. */
-    public StdioOptions withGraces(Duration close, Duration term) {
-        return new StdioOptions(
-                startTimeout, lineBytes, queuedBytes, uncommittedBytes, close, term, pingPatience, showErrors);
-    }
-
-    /** The same with another {@link #pingPatience}. */
-    public StdioOptions withPingPatience(Duration value) {
-        return new StdioOptions(
-                startTimeout, lineBytes, queuedBytes, uncommittedBytes, closeGrace, termGrace, value, showErrors);
-    }
-
     /** The same, but that clients are not told what children say on their error output. */
     public StdioOptions withoutErrors() {
         return new StdioOptions(

@@ -8,17 +8,31 @@ import dev.holdfast.gateway.process.Processes.Signal;
 import dev.holdfast.gateway.process.ServerCommand;
 import dev.holdfast.gateway.process.StdioOptions;
 import dev.holdfast.gateway.process.Workers;
+import dev.holdfast.gateway.text.Durations;
+import dev.holdfast.json.EnvelopeReader;
+import dev.holdfast.json.JsonRpc;
+import dev.holdfast.json.backend.LogText;
 import dev.holdfast.spi.Backend;
+import dev.holdfast.spi.CallSink;
+import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.ListeningSink;
+import dev.holdfast.spi.OutboundMessage;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * An MCP server on stdio behind every session: each has a child process of its own, which speaks JSON-RPC in lines on its
@@ -27,6 +41,8 @@ import java.util.concurrent.atomic.LongAdder;
  * @see <a href="https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#stdio">MCP transports, stdio</a>
  */
 public final class StdioBackend implements Backend, AutoCloseable {
+    private static final Logger log = LoggerFactory.getLogger(StdioBackend.class);
+    private static final EnvelopeReader ENVELOPES = EnvelopeReader.ofServer();
     private static final long CLOSE_SECONDS = 15;
     private static final String CLOSING = "the gateway is shutting down";
 
@@ -40,7 +56,7 @@ public final class StdioBackend implements Backend, AutoCloseable {
     /** For lines about children that did not start, which any client can cause. */
     private final LogThrottle lines = new LogThrottle(Child.LOG_LINES, System::nanoTime);
 
-    private final Set<StdioOpening> openings = ConcurrentHashMap.newKeySet();
+    private final Set<Opening> openings = ConcurrentHashMap.newKeySet();
     private final Set<Child> children = ConcurrentHashMap.newKeySet();
 
     private final LongAdder started = new LongAdder();
@@ -87,7 +103,7 @@ public final class StdioBackend implements Backend, AutoCloseable {
 
     @Override
     public CompletionStage<Outcome> open(OpenRequest request, ListeningSink sink) {
-        StdioOpening opening = new StdioOpening(this, request, sink);
+        Opening opening = new Opening(request, sink);
         openings.add(opening);
         CompletionStage<Outcome> outcome = opening.begin().whenComplete((end, failure) -> openings.remove(opening));
         sink.onAbandon(() -> opening.abandon("the client has left"));
@@ -114,7 +130,7 @@ public final class StdioBackend implements Backend, AutoCloseable {
     }
 
     /** Starts a child that is ended with this backend at the latest. */
-    Child start(Child.Name name) throws IOException {
+    private Child startChild(Child.Name name) throws IOException {
         Child child = new Child(name, process(), options, budget, workers, this::forget, leftBehind::increment);
         children.add(child);
         if (closed) {
@@ -142,28 +158,8 @@ public final class StdioBackend implements Backend, AutoCloseable {
     }
 
     /** A child that was wanted could not be started. */
-    void notStarted() {
+    private void notStarted() {
         unstarted.increment();
-    }
-
-    LogThrottle lines() {
-        return lines;
-    }
-
-    ServerCommand command() {
-        return command;
-    }
-
-    StdioOptions options() {
-        return options;
-    }
-
-    Workers workers() {
-        return workers;
-    }
-
-    OpeningGate openingGate() {
-        return openingGate;
     }
 
     /** How many children there are, those included that are about to end. */
@@ -207,5 +203,180 @@ public final class StdioBackend implements Backend, AutoCloseable {
             processes.signal(left, Signal.KILL);
         }
         workers.close();
+    }
+
+    /**
+     * The opening of one connection: when its turn has come, a child is started, and is asked to {@code initialize}, in a bounded time. It is the
+     * sink of that one call, which is made before there is a session.
+     */
+    final class Opening implements CallSink {
+        private final OpenRequest request;
+        private final ListeningSink listening;
+        private final Child.Name name;
+        private final CompletableFuture<End> end = new CompletableFuture<>();
+        /** Completes when no process is started any more. */
+        private final CompletableFuture<Void> begun = new CompletableFuture<>();
+
+        private volatile @Nullable Child child;
+        private volatile @Nullable StdioConnection connection;
+
+        /** How it ended. */
+        private sealed interface End {}
+
+        /** The child has answered, with a result or an error. */
+        private record Answered(OutboundMessage response) implements End {}
+
+        /** The child will not answer, for this reason. */
+        private record Failed(String cause) implements End {}
+
+        /** The answer is not wanted any more, for this reason. */
+        private record Abandoned(String cause) implements End {}
+
+        private Opening(OpenRequest request, ListeningSink listening) {
+            this.request = request;
+            this.listening = listening;
+            this.name = new Child.Name("child " + request.incarnation(), listening::sessionId);
+        }
+
+        /** Starts the child as soon as its turn comes. */
+        CompletionStage<Outcome> begin() {
+            OpeningGate.Turn turn = openingGate.turn(this::turnCame);
+            turn.ask();
+            return end.thenCompose(how -> {
+                if (!turn.leave()) {
+                    begun.complete(null);
+                }
+                return outcome(how);
+            });
+        }
+
+        /** Starts the child, on a thread that may block, and lets the time run. */
+        private void turnCame() {
+            Duration timeout = options.startTimeout();
+            Runnable late =
+                    () -> fail("the server process did not answer initialize within " + Durations.text(timeout));
+            Future<?> deadline = workers.clock()
+                    .schedule(() -> workers.blocking().execute(late), timeout.toNanos(), TimeUnit.NANOSECONDS);
+            end.whenComplete((how, failure) -> deadline.cancel(false));
+            workers.starters().execute(() -> {
+                try {
+                    start();
+                } finally {
+                    begun.complete(null);
+                }
+            });
+        }
+
+        /** Whether the answer is still awaited. */
+        boolean open() {
+            return !end.isDone();
+        }
+
+        /** Ends the opening without an answer; false if it has ended already. */
+        boolean fail(String cause) {
+            return end.complete(new Failed(cause));
+        }
+
+        /** Gives up, if the child has not answered yet. */
+        void abandon(String cause) {
+            end.complete(new Abandoned(cause));
+        }
+
+        private boolean unanswered() {
+            return end.isDone() && !(end.join() instanceof Answered);
+        }
+
+        private void start() {
+            if (unanswered()) {
+                return;
+            }
+            if (command.executable().isEmpty()) {
+                notStarted();
+                String fault = command.fault();
+                lines.write(more -> log.error("{}: the command {}: {}{}", name, fault, command.program(), more));
+                fail("the server's command " + fault + (options.showErrors() ? ": " + command.program() : ""));
+                return;
+            }
+            try {
+                Child started = startChild(name);
+                StdioConnection open = new StdioConnection(started, request.incarnation(), listening, this, ENVELOPES);
+                child = started;
+                connection = open;
+                listening.onAnswer(open::answer);
+                open.call(request.initialize(), this);
+                started.listen(open);
+                if (unanswered()) {
+                    open.close();
+                }
+                workers.inherited().forget(started.process());
+            } catch (Throwable e) {
+                // whatever it was, somebody waits for the end of this
+                lines.write(more -> log.error("{} could not be started{}", command.program(), more, e));
+                fail("the server process could not be started");
+            }
+        }
+
+        @Override
+        public CompletionStage<Void> send(OutboundMessage message) {
+            if (EventKind.answers(message.kind())) {
+                end.complete(new Answered(message));
+            }
+            return CompletableFuture.completedFuture(null);
+        }
+
+        @Override
+        public void onCancel(CancelHook hook) {}
+
+        @Override
+        public void disconnect(Duration retry) {}
+
+        @Override
+        public String sessionId() {
+            return "";
+        }
+
+        private CompletionStage<Outcome> outcome(End how) {
+            if (how instanceof Answered answered) {
+                return answered(answered.response);
+            }
+            return how instanceof Failed failed ? failed(failed.cause) : unreachable(((Abandoned) how).cause);
+        }
+
+        private CompletionStage<Outcome> answered(OutboundMessage response) {
+            if (response.kind() == EventKind.ERROR) {
+                return closed(new Refused(response));
+            }
+            Optional<String> revision = ENVELOPES.read(response.bytes()) instanceof EnvelopeReader.Single single
+                    ? single.message().protocolVersion()
+                    : Optional.empty();
+            if (revision.isEmpty()) {
+                return failed("the server answered initialize without a protocolVersion");
+            }
+            return CompletableFuture.completedFuture(
+                    new Opened(Objects.requireNonNull(connection), response, revision.get(), Optional.empty()));
+        }
+
+        private CompletionStage<Outcome> failed(String cause) {
+            lines.write(
+                    more -> log.warn("{}: a session could not be opened: {}{}", name, LogText.shortened(cause), more));
+            return unreachable(cause);
+        }
+
+        private CompletionStage<Outcome> unreachable(String cause) {
+            Child last = child;
+            String errors = last == null || !options.showErrors() ? "" : last.lastErrors();
+            String text = errors.isEmpty() ? cause : cause + "; its last error output was:\n" + errors;
+            return closed(new Unreachable(
+                    JsonRpc.MESSAGES.error(request.initialize().requiredId(), JsonRpc.SERVER_ERROR, text), cause));
+        }
+
+        /** An outcome that leaves nothing behind, once nothing is left. */
+        private CompletionStage<Outcome> closed(Outcome outcome) {
+            return begun.thenCompose(started -> {
+                        StdioConnection open = connection;
+                        return open == null ? begun : open.close();
+                    })
+                    .thenApply(gone -> outcome);
+        }
     }
 }

@@ -42,7 +42,7 @@ final class StdioConnection implements BackendConnection, Child.Listener, OpenQu
 
     private final Child child;
     private final ListeningSink listening;
-    private final StdioOpening opening;
+    private final StdioBackend.Opening opening;
     private final EnvelopeReader envelopes;
     private final CommitGate gate;
     private final RunningCalls calls = new RunningCalls();
@@ -62,7 +62,11 @@ final class StdioConnection implements BackendConnection, Child.Listener, OpenQu
      * @param opening learns if the child dies before its end
      */
     StdioConnection(
-            Child child, String incarnation, ListeningSink listening, StdioOpening opening, EnvelopeReader envelopes) {
+            Child child,
+            String incarnation,
+            ListeningSink listening,
+            StdioBackend.Opening opening,
+            EnvelopeReader envelopes) {
         this.child = child;
         this.listening = listening;
         this.opening = opening;

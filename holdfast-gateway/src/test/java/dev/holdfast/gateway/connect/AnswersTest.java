@@ -22,7 +22,7 @@ class AnswersTest {
                 new byte[0],
                 HttpRequest.newBuilder(URI.create("http://127.0.0.1/mcp")).build());
         EnvelopeReader.Single call = (EnvelopeReader.Single) new EnvelopeReader().read(CALL);
-        return new String(Answers.to(call.message(), refused).orElseThrow(), UTF_8);
+        return new String(Bridge.Answers.to(call.message(), refused).orElseThrow(), UTF_8);
     }
 
     @Test

@@ -265,7 +265,7 @@ class ChildRegisterTest {
         ChildRegister register = ChildRegister.open(folder);
         Process newer = sleeper();
         ProcessTable.Entry entry = new ProcessTable.Entry(newer.pid(), newer.pid(), start(newer) - 1);
-        Process older = new Survivor(entry);
+        Process older = new ChildRegister.Survivor(entry);
         register.started(older, entry);
         register.started(newer);
 

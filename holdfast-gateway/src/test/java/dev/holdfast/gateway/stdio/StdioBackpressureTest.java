@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.gateway.Json;
 import dev.holdfast.gateway.Wait;
 import dev.holdfast.gateway.process.StdioOptions;
+import dev.holdfast.gateway.process.TestOptions;
 import dev.holdfast.spi.BackendConnection;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -29,7 +30,7 @@ class StdioBackpressureTest {
         Path written = folder.resolve("written");
         String script =
                 "i=0; while [ $i -lt 500 ]; do echo \"$1\"; i=$((i+1)); done; echo done > \"$2\"; " + StdioBed.READS;
-        StdioOptions bounded = StdioBed.HASTY.withUncommittedBytes(BOUND);
+        StdioOptions bounded = TestOptions.uncommittedBytes(StdioBed.HASTY, BOUND);
         try (StdioBed bed = new StdioBed(StdioBed.initialized(script, LINE, written), bounded)) {
             CompletableFuture<Void> commit = new CompletableFuture<>();
             bed.listening.commit = commit;
@@ -49,7 +50,7 @@ class StdioBackpressureTest {
     void aChildThatIsHeldBackAgainAndAgainIsFoundDeadNevertheless() {
         String script = "while echo \"$1\"; do sleep 0.01; done";
         StdioOptions bounded =
-                StdioBed.HASTY.withUncommittedBytes(2L * LINE.length()).withQueuedBytes(BOUND);
+                TestOptions.queuedBytes(TestOptions.uncommittedBytes(StdioBed.HASTY, 2L * LINE.length()), BOUND);
         try (StdioBed bed = new StdioBed(StdioBed.initialized(script, LINE), bounded)) {
             bed.listening.commit = new CompletableFuture<>();
             BackendConnection connection = bed.opened();
@@ -87,7 +88,7 @@ class StdioBackpressureTest {
     @Test
     void noReaderWaitsBehindTheEndOfTheBackend() {
         String script = "while echo \"$1\"; do :; done";
-        StdioOptions bounded = StdioBed.HASTY.withUncommittedBytes(BOUND);
+        StdioOptions bounded = TestOptions.uncommittedBytes(StdioBed.HASTY, BOUND);
         try (StdioBed bed = new StdioBed(StdioBed.initialized(script, LINE), bounded)) {
             bed.listening.commit = new CompletableFuture<>();
             bed.opened();
@@ -102,7 +103,7 @@ class StdioBackpressureTest {
     @Test
     void aChildThatSaysTooMuchBeforeItsAnswerToInitializeIsRefusedAtOnce() {
         String script = "while echo \"$1\"; do :; done";
-        StdioOptions bounded = StdioBed.HASTY.withUncommittedBytes(BOUND);
+        StdioOptions bounded = TestOptions.uncommittedBytes(StdioBed.HASTY, BOUND);
         try (StdioBed bed = new StdioBed(StdioBed.script(script, LINE), bounded)) {
             bed.listening.commit = new CompletableFuture<>();
 
@@ -114,7 +115,7 @@ class StdioBackpressureTest {
     @Test
     void aChildThatIsHeldBackCanBeClosed() {
         String script = "while echo \"$1\"; do :; done";
-        StdioOptions bounded = StdioBed.HASTY.withUncommittedBytes(BOUND);
+        StdioOptions bounded = TestOptions.uncommittedBytes(StdioBed.HASTY, BOUND);
         try (StdioBed bed = new StdioBed(StdioBed.initialized(script, LINE), bounded)) {
             bed.listening.commit = new CompletableFuture<>();
             BackendConnection connection = bed.opened();

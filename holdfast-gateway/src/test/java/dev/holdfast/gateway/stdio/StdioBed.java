@@ -6,6 +6,7 @@ import dev.holdfast.gateway.Wait;
 import dev.holdfast.gateway.process.Processes;
 import dev.holdfast.gateway.process.ServerCommand;
 import dev.holdfast.gateway.process.StdioOptions;
+import dev.holdfast.gateway.process.TestOptions;
 import dev.holdfast.spi.Backend.OpenRequest;
 import dev.holdfast.spi.Backend.Opened;
 import dev.holdfast.spi.Backend.Outcome;
@@ -21,7 +22,7 @@ import java.util.concurrent.ScheduledExecutorService;
 
 /** A stdio backend with one session, whose streams remember. Closing it ends every process that it started. */
 public final class StdioBed implements AutoCloseable {
-    static final StdioOptions HASTY = StdioOptions.DEFAULT.withGraces(Duration.ofMillis(300), Duration.ofMillis(300));
+    static final StdioOptions HASTY = TestOptions.graces(Duration.ofMillis(300), Duration.ofMillis(300));
 
     /** A script that reads to the end of its input, and keeps its output open. */
     static final String READS = "while read line; do :; done";

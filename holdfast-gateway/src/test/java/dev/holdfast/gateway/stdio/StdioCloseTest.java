@@ -10,6 +10,7 @@ import dev.holdfast.gateway.process.ProcessTrees;
 import dev.holdfast.gateway.process.Processes;
 import dev.holdfast.gateway.process.ServerCommand;
 import dev.holdfast.gateway.process.StdioOptions;
+import dev.holdfast.gateway.process.TestOptions;
 import dev.holdfast.spi.BackendConnection;
 import java.io.File;
 import java.io.IOException;
@@ -29,8 +30,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(60)
 class StdioCloseTest {
-    private static final StdioOptions PATIENT =
-            StdioOptions.DEFAULT.withGraces(Duration.ofSeconds(15), Duration.ofSeconds(15));
+    private static final StdioOptions PATIENT = TestOptions.graces(Duration.ofSeconds(15), Duration.ofSeconds(15));
 
     @TempDir
     @SuppressWarnings("NullAway.Init")
@@ -71,7 +71,7 @@ class StdioCloseTest {
                 "trap 'touch \"$1\"; exit' TERM; read line; echo '" + Json.INITIALIZED_RESULT
                         + "'; while :; do sleep 0.05; done",
                 term);
-        StdioOptions patientAfterTerm = StdioOptions.DEFAULT.withGraces(Duration.ofMillis(300), Duration.ofSeconds(10));
+        StdioOptions patientAfterTerm = TestOptions.graces(Duration.ofMillis(300), Duration.ofSeconds(10));
         try (StdioBed bed = new StdioBed(traps, patientAfterTerm)) {
             Wait.until(bed.opened().close());
 

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.gateway.Json;
 import dev.holdfast.gateway.Pids;
 import dev.holdfast.gateway.Wait;
+import dev.holdfast.gateway.process.TestOptions;
 import dev.holdfast.spi.BackendConnection;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -119,7 +120,7 @@ class StdioDeathTest {
     @Test
     void aLineBeyondTheLimitIsDeath() {
         String script = "head -c 3000 /dev/zero | tr '\\0' x; " + StdioBed.READS;
-        try (StdioBed bed = new StdioBed(StdioBed.initialized(script), StdioBed.HASTY.withLineBytes(2000))) {
+        try (StdioBed bed = new StdioBed(StdioBed.initialized(script), TestOptions.lineBytes(StdioBed.HASTY, 2000))) {
             bed.opened();
 
             assertThat(loss(bed)).isEqualTo("the server process sent a line longer than 2000 bytes");
@@ -129,7 +130,8 @@ class StdioDeathTest {
 
     @Test
     void aChildThatDoesNotReadItsInputIsDeadWhenTooMuchWaits() {
-        try (StdioBed bed = new StdioBed(StdioBed.initialized("sleep 100"), StdioBed.HASTY.withQueuedBytes(200_000))) {
+        try (StdioBed bed =
+                new StdioBed(StdioBed.initialized("sleep 100"), TestOptions.queuedBytes(StdioBed.HASTY, 200_000))) {
             BackendConnection connection = bed.opened();
             String big = "{'jsonrpc':'2.0','method':'x','params':{'data':'" + "y".repeat(50_000) + "'}}";
 

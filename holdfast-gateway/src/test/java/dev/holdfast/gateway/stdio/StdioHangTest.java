@@ -6,6 +6,7 @@ import dev.holdfast.gateway.Json;
 import dev.holdfast.gateway.Pids;
 import dev.holdfast.gateway.Wait;
 import dev.holdfast.gateway.process.StdioOptions;
+import dev.holdfast.gateway.process.TestOptions;
 import dev.holdfast.spi.BackendConnection;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -17,7 +18,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 @Timeout(60)
 class StdioHangTest {
-    private static final StdioOptions OPTIONS = StdioBed.HASTY.withPingPatience(Duration.ofSeconds(1));
+    private static final StdioOptions OPTIONS = TestOptions.pingPatience(StdioBed.HASTY, Duration.ofSeconds(1));
 
     @TempDir
     @SuppressWarnings("NullAway.Init")

@@ -7,6 +7,7 @@ import dev.holdfast.gateway.Json;
 import dev.holdfast.gateway.Wait;
 import dev.holdfast.gateway.process.ServerCommand;
 import dev.holdfast.gateway.process.StdioOptions;
+import dev.holdfast.gateway.process.TestOptions;
 import dev.holdfast.spi.BackendConnection;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -189,7 +190,7 @@ class StdioOutputTest {
     @Test
     void aPingIsNotExpectedToBeAnsweredByAChildThatWaitsForRoom() {
         ByteBudget room = new ByteBudget(Long.MAX_VALUE, 0, LONG);
-        StdioOptions impatient = StdioBed.HASTY.withPingPatience(Duration.ofSeconds(1));
+        StdioOptions impatient = TestOptions.pingPatience(StdioBed.HASTY, Duration.ofSeconds(1));
         try (StdioBed bed = new StdioBed(children(stalls(""), largeAnswer(LARGE)), impatient, room)) {
             stalled(bed, room);
             RecordedCall call = waitingCall(bed.opened(), room);
