@@ -41,9 +41,8 @@ public final class Envelope {
     private final Span idSpan;
     private final String method;
     /** The progress token, or the request that is cancelled. */
-    private final Optional<RequestId> subject;
+    private final EnvelopeScan.Named subject;
 
-    private final Span subjectSpan;
     private final Optional<String> protocolVersion;
     private final Optional<String> modernVersion;
     private final Optional<String> uri;
@@ -57,20 +56,12 @@ public final class Envelope {
         this.id = scan.id;
         this.idSpan = scan.idSpan.relativeTo(scan.from);
         this.method = scan.method;
-        Span span = Span.NONE;
-        if (kind == Kind.REQUEST) {
-            this.subject = scan.metaToken;
-            span = scan.metaTokenSpan;
-        } else if (is("notifications/progress")) {
-            this.subject = scan.paramsToken;
-            span = scan.paramsTokenSpan;
-        } else if (is(CANCELLED)) {
-            this.subject = scan.requestId;
-            span = scan.requestIdSpan;
-        } else {
-            this.subject = Optional.empty();
-        }
-        this.subjectSpan = span.relativeTo(scan.from);
+        EnvelopeScan.Named named = kind == Kind.REQUEST
+                ? scan.metaToken
+                : is("notifications/progress")
+                        ? scan.paramsToken
+                        : is(CANCELLED) ? scan.requestId : EnvelopeScan.Named.NONE;
+        this.subject = new EnvelopeScan.Named(named.id(), named.span().relativeTo(scan.from));
         this.protocolVersion = method.equals("initialize") ? scan.paramsVersion : scan.resultVersion;
         this.modernVersion = scan.modernVersion;
         this.uri = scan.uri;
@@ -78,13 +69,7 @@ public final class Envelope {
     }
 
     /** A message with one token replaced. */
-    private Envelope(
-            Envelope before,
-            byte[] bytes,
-            Optional<RequestId> id,
-            Span idSpan,
-            Optional<RequestId> subject,
-            Span subjectSpan) {
+    private Envelope(Envelope before, byte[] bytes, Optional<RequestId> id, Span idSpan, EnvelopeScan.Named subject) {
         this.kind = before.kind;
         this.tokens = before.tokens;
         this.bytes = bytes;
@@ -92,7 +77,6 @@ public final class Envelope {
         this.idSpan = idSpan;
         this.method = before.method;
         this.subject = subject;
-        this.subjectSpan = subjectSpan;
         this.protocolVersion = before.protocolVersion;
         this.modernVersion = before.modernVersion;
         this.uri = before.uri;
@@ -150,12 +134,12 @@ public final class Envelope {
 
     /** The token under which a request wants progress, or the one that {@code notifications/progress} reports on. */
     public Optional<RequestId> progressToken() {
-        return is(CANCELLED) ? Optional.empty() : subject;
+        return is(CANCELLED) ? Optional.empty() : subject.id();
     }
 
     /** The request that {@code notifications/cancelled} gives up. */
     public Optional<RequestId> cancelledRequest() {
-        return is(CANCELLED) ? subject : Optional.empty();
+        return is(CANCELLED) ? subject.id() : Optional.empty();
     }
 
     /** Where the token of the id lies, be it null. */
@@ -165,7 +149,7 @@ public final class Envelope {
 
     /** Where the progress token or the id of the cancelled request lies. */
     Span subjectSpan() {
-        return subjectSpan;
+        return subject.span();
     }
 
     /** The revision that {@code initialize} asks for, or that the result of a response names. */
@@ -206,8 +190,7 @@ public final class Envelope {
                 spliced(idSpan, token),
                 Optional.of(newId),
                 new Span(idSpan.from(), idSpan.from() + token.length),
-                subject,
-                subjectSpan.after(idSpan, token.length));
+                new EnvelopeScan.Named(subject.id(), subject.span().after(idSpan, token.length)));
     }
 
     /**
@@ -235,13 +218,13 @@ public final class Envelope {
             return this;
         }
         byte[] token = now.token().getBytes(UTF_8);
+        Span span = subject.span();
         return new Envelope(
                 this,
-                spliced(subjectSpan, token),
+                spliced(span, token),
                 id,
-                idSpan.after(subjectSpan, token.length),
-                Optional.of(now),
-                new Span(subjectSpan.from(), subjectSpan.from() + token.length));
+                idSpan.after(span, token.length),
+                new EnvelopeScan.Named(Optional.of(now), new Span(span.from(), span.from() + token.length)));
     }
 
     private byte[] spliced(Span at, byte[] token) {

@@ -37,17 +37,19 @@ final class EnvelopeScan {
     Optional<RequestId> id = Optional.empty();
     Span idSpan = Span.NONE;
     String method = "";
-    Optional<RequestId> metaToken = Optional.empty();
-    Span metaTokenSpan = Span.NONE;
-    Optional<RequestId> paramsToken = Optional.empty();
-    Span paramsTokenSpan = Span.NONE;
-    Optional<RequestId> requestId = Optional.empty();
-    Span requestIdSpan = Span.NONE;
+    Named metaToken = Named.NONE;
+    Named paramsToken = Named.NONE;
+    Named requestId = Named.NONE;
     Optional<String> paramsVersion = Optional.empty();
     Optional<String> resultVersion = Optional.empty();
     Optional<String> modernVersion = Optional.empty();
     Optional<String> uri = Optional.empty();
     boolean task;
+
+    /** An id or a progress token, and where it lies. */
+    record Named(Optional<RequestId> id, Span span) {
+        static final Named NONE = new Named(Optional.empty(), Span.NONE);
+    }
 
     /** The members that count, at whatever depth; each may occur once, or readers of the same bytes could disagree. */
     private enum Member {
@@ -134,8 +136,9 @@ final class EnvelopeScan {
         fault = "";
         method = "";
         nullId = version = result = error = task = false;
-        id = metaToken = paramsToken = requestId = Optional.empty();
-        idSpan = metaTokenSpan = paramsTokenSpan = requestIdSpan = Span.NONE;
+        id = Optional.empty();
+        idSpan = Span.NONE;
+        metaToken = paramsToken = requestId = Named.NONE;
         paramsVersion = resultVersion = modernVersion = uri = Optional.empty();
     }
 
@@ -212,16 +215,8 @@ final class EnvelopeScan {
         while (nextMember()) {
             switch (json.currentName()) {
                 case "_meta" -> meta();
-                case "progressToken" -> {
-                    once(Member.PARAMS_TOKEN);
-                    paramsToken = id(json);
-                    paramsTokenSpan = spanOf(paramsToken);
-                }
-                case "requestId" -> {
-                    once(Member.REQUEST_ID);
-                    requestId = id(json);
-                    requestIdSpan = spanOf(requestId);
-                }
+                case "progressToken" -> paramsToken = named(Member.PARAMS_TOKEN);
+                case "requestId" -> requestId = named(Member.REQUEST_ID);
                 case "protocolVersion" -> paramsVersion = text(Member.PARAMS_VERSION);
                 case "uri" -> uri = text(Member.URI);
                 case "task" -> {
@@ -245,11 +240,7 @@ final class EnvelopeScan {
         }
         while (nextMember()) {
             switch (json.currentName()) {
-                case "progressToken" -> {
-                    once(Member.META_TOKEN);
-                    metaToken = id(json);
-                    metaTokenSpan = spanOf(metaToken);
-                }
+                case "progressToken" -> metaToken = named(Member.META_TOKEN);
                 case Envelope.MODERN_VERSION -> modernVersion = text(Member.MODERN_VERSION);
                 default -> skip();
             }
@@ -307,9 +298,11 @@ final class EnvelopeScan {
         return Optional.empty();
     }
 
-    private Span spanOf(Optional<RequestId> value) {
+    private Named named(Member member) {
+        once(member);
+        Optional<RequestId> found = id(json);
         Span span = skipped();
-        return value.isPresent() ? span : Span.NONE;
+        return found.isPresent() ? new Named(found, span) : Named.NONE;
     }
 
     private boolean once(Member member) {

@@ -1,5 +1,6 @@
 package dev.holdfast.servlet.io;
 
+import dev.holdfast.LogThrottle;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -21,13 +22,12 @@ import org.slf4j.LoggerFactory;
 public final class EdgeClock {
     private static final Logger log = LoggerFactory.getLogger(EdgeClock.class);
     private static final long TICK_MILLIS = 20;
-    private static final long COMPLAINT_NANOS = TimeUnit.SECONDS.toNanos(10);
 
     private final List<Set<? extends Ticking>> groups = new CopyOnWriteArrayList<>();
     private final AtomicReference<@Nullable ScheduledFuture<?>> task = new AtomicReference<>();
     private final LongSupplier clock;
     private final ScheduledExecutorService scheduler;
-    private volatile long complained;
+    private final LogThrottle failures = new LogThrottle(1, System::nanoTime);
 
     /** Something that changes with time. */
     public interface Ticking {
@@ -39,7 +39,6 @@ public final class EdgeClock {
     public EdgeClock(LongSupplier clock, ScheduledExecutorService scheduler) {
         this.clock = clock;
         this.scheduler = scheduler;
-        this.complained = System.nanoTime() - COMPLAINT_NANOS;
     }
 
     /** Begins to tick. */
@@ -80,21 +79,12 @@ public final class EdgeClock {
         });
     }
 
-    /** Runs something whose failure is logged only. */
-    public void guarded(Runnable look) {
+    /** Runs something whose failure is logged only: it may come again at each tick, for each member. */
+    private void guarded(Runnable look) {
         try {
             look.run();
         } catch (Throwable e) {
-            complain(e);
-        }
-    }
-
-    /** A failure may come again at each tick, for each member: logs one line in 10 s. */
-    private void complain(Throwable failure) {
-        long now = System.nanoTime();
-        if (now - complained >= COMPLAINT_NANOS) {
-            complained = now;
-            log.error("something failed on the clock of the connections", failure);
+            failures.write(more -> log.error("something failed on the clock of the connections{}", more, e));
         }
     }
 }

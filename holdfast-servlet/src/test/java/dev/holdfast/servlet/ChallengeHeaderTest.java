@@ -13,7 +13,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Nothing that could break a header gets into one; each refused value is named. */
-class ChallengeTest {
+class ChallengeHeaderTest {
     private static final URI METADATA = URI.create("https://mcp.example.com/.well-known/oauth-protected-resource");
 
     @ParameterizedTest

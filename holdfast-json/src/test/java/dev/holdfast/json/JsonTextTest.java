@@ -6,7 +6,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-class KnownTextTest {
+class JsonTextTest {
     @ParameterizedTest
     @ValueSource(strings = {"2.0", "ping", "initialize", "tools/call", "notifications/initialized"})
     void knownTextsAreOneString(String text) {
