@@ -10,8 +10,10 @@ final class Retry {
     private final RemoteServer server;
     private final OutageState outage;
     private final Runnable attempt;
-    private final RetryPolicy policy;
     private final AtomicBoolean away = new AtomicBoolean();
+    /** Made when something fails: most of what is tried succeeds at once. */
+    private volatile @Nullable RetryPolicy policy;
+
     private volatile boolean stopped;
     private volatile @Nullable Future<?> pending;
 
@@ -19,7 +21,6 @@ final class Retry {
         this.server = server;
         this.outage = outage;
         this.attempt = attempt;
-        this.policy = server.retryPolicy();
     }
 
     void connected() {
@@ -32,7 +33,10 @@ final class Retry {
 
     /** It works: the next failure is the first one. */
     void succeeded() {
-        policy.succeeded();
+        RetryPolicy tried = policy;
+        if (tried != null) {
+            tried.succeeded();
+        }
     }
 
     /**
@@ -42,7 +46,7 @@ final class Retry {
      * @param news whether it brought anything
      */
     void poll(long stated, boolean news) {
-        schedule(policy.polled(stated, news));
+        schedule(policy().polled(stated, news));
     }
 
     /** It failed because of this; the watch hears of it. */
@@ -62,13 +66,22 @@ final class Retry {
      * @return false if the patience is over
      */
     boolean again(long stated) {
-        OptionalLong wait = policy.failed(stated);
+        OptionalLong wait = policy().failed(stated);
         if (wait.isEmpty()) {
             stop();
             return false;
         }
         schedule(wait.getAsLong());
         return true;
+    }
+
+    private RetryPolicy policy() {
+        RetryPolicy tried = policy;
+        if (tried == null) {
+            tried = server.retryPolicy();
+            policy = tried;
+        }
+        return tried;
     }
 
     private void schedule(long millis) {

@@ -88,6 +88,7 @@ final class BackendSlot {
     private @Nullable BackendConnection connection;
     /** What the latest says outside of calls. */
     private @Nullable BackendSink sink;
+
     private boolean served;
     /** Whether the restore under way was begun for nobody: its patience is not that of those who came later. */
     private boolean unasked;
