@@ -1,8 +1,6 @@
 package dev.holdfast.json;
 
-import static java.nio.charset.StandardCharsets.US_ASCII;
-import static java.nio.charset.StandardCharsets.UTF_8;
-
+import dev.holdfast.spi.InboundMessage;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
@@ -26,8 +24,6 @@ public record CallFacts(Optional<String> name, Optional<String> uri, Map<String,
     public static final int MOST_CHARS = 2_048;
 
     private static final Set<String> TEXTS = Set.of("name", "uri");
-    private static final byte[] PARAMS = "params".getBytes(US_ASCII);
-    private static final byte[] NAME = "name".getBytes(US_ASCII);
 
     public CallFacts {
         trace = Map.copyOf(trace);
@@ -58,22 +54,12 @@ public record CallFacts(Optional<String> name, Optional<String> uri, Map<String,
         }
     }
 
-    /**
-     * What {@code params.name} names, however long. Reads no further than that, and keeps nothing beside: it may be asked of every call.
-     */
-    public static Optional<String> named(byte[] request) {
-        int params = JsonBytes.valueOf(request, JsonBytes.afterWhiteSpace(request, 0), PARAMS);
-        int name = JsonBytes.valueOf(request, params, NAME);
-        if (name >= request.length || request[name] != '"') {
-            // absent, or spelled in a way that nobody spells it
-            return JsonPeek.string(request, "params", "name");
-        }
-        int end = JsonBytes.afterString(request, name) - 1;
-        for (int i = name; i < end; i++) {
-            if (request[i] == '\\') {
-                return JsonPeek.string(request, "params", "name");
-            }
-        }
-        return Optional.of(new String(request, name + 1, end - name - 1, UTF_8));
+    /** What {@code params.name} names, however long. It may be asked of every call: who has read the request has found it. */
+    public static Optional<String> named(InboundMessage request) {
+        return request.parsed() instanceof Envelope envelope ? envelope.name() : named(request.bytes());
+    }
+
+    static Optional<String> named(byte[] request) {
+        return JsonPeek.string(request, "params", "name");
     }
 }

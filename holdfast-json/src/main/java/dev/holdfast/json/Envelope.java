@@ -46,6 +46,7 @@ public final class Envelope {
     private final Optional<String> protocolVersion;
     private final Optional<String> modernVersion;
     private final Optional<String> uri;
+    private final Optional<String> name;
     private final boolean task;
 
     /** The message that a scan has found in a body. */
@@ -65,6 +66,7 @@ public final class Envelope {
         this.protocolVersion = method.equals("initialize") ? scan.paramsVersion : scan.resultVersion;
         this.modernVersion = scan.modernVersion;
         this.uri = scan.uri;
+        this.name = scan.name;
         this.task = scan.task;
     }
 
@@ -80,6 +82,7 @@ public final class Envelope {
         this.protocolVersion = before.protocolVersion;
         this.modernVersion = before.modernVersion;
         this.uri = before.uri;
+        this.name = before.name;
         this.task = before.task;
     }
 
@@ -165,6 +168,11 @@ public final class Envelope {
     /** The resource that {@code params.uri} names. */
     public Optional<String> uri() {
         return uri;
+    }
+
+    /** The tool or prompt that {@code params.name} names, however long. */
+    public Optional<String> name() {
+        return name;
     }
 
     /** Whether a request asks to be run as a task, whose progress is told beyond the response. */

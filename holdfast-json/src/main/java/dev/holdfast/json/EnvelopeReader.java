@@ -30,12 +30,8 @@ import tools.jackson.core.json.JsonFactory;
  * in any string.
  */
 public final class EnvelopeReader {
-    /** How deep a body may be nested unless told otherwise, a batch's array included: 200. */
-    public static final int DEFAULT_MAX_DEPTH = 200;
-
-    /** How many messages a batch may have unless told otherwise: 100. */
-    public static final int DEFAULT_MAX_BATCH = 100;
-
+    static final int DEFAULT_MAX_DEPTH = 200;
+    static final int DEFAULT_MAX_BATCH = 100;
     private static final int MAX_SERVER_DEPTH = 1000;
     private static final int MAX_SHARED_NAMES = 256;
     private static final int MAX_ANSWERED = 1000;
@@ -66,7 +62,7 @@ public final class EnvelopeReader {
      */
     public record Malformed(int code, String message, Optional<RequestId> id) implements Parsed {}
 
-    /** A reader with the default limits. */
+    /** A reader of bodies that are nested up to 200 levels deep, a batch's array included, and hold up to 100 messages. */
     public EnvelopeReader() {
         this(DEFAULT_MAX_DEPTH, DEFAULT_MAX_BATCH);
     }
@@ -76,17 +72,7 @@ public final class EnvelopeReader {
         return new EnvelopeReader(MAX_SERVER_DEPTH, DEFAULT_MAX_BATCH);
     }
 
-    /**
-     * A reader with other limits.
-     *
-     * @param maxDepth how deep a body may be nested, at least 1
-     * @param maxBatch how many messages a batch may have, at least 1
-     * @throws IllegalArgumentException if one is below 1; names both
-     */
-    public EnvelopeReader(int maxDepth, int maxBatch) {
-        if (maxDepth < 1 || maxBatch < 1) {
-            throw new IllegalArgumentException("limits below 1: depth " + maxDepth + ", batch " + maxBatch);
-        }
+    EnvelopeReader(int maxDepth, int maxBatch) {
         this.maxDepth = maxDepth;
         this.maxBatch = maxBatch;
         this.parsers = new Parsers(maxDepth);

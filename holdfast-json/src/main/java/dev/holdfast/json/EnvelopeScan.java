@@ -44,6 +44,7 @@ final class EnvelopeScan {
     Optional<String> resultVersion = Optional.empty();
     Optional<String> modernVersion = Optional.empty();
     Optional<String> uri = Optional.empty();
+    Optional<String> name = Optional.empty();
     boolean task;
 
     /** An id or a progress token, and where it lies. */
@@ -139,7 +140,7 @@ final class EnvelopeScan {
         id = Optional.empty();
         idSpan = Span.NONE;
         metaToken = paramsToken = requestId = Named.NONE;
-        paramsVersion = resultVersion = modernVersion = uri = Optional.empty();
+        paramsVersion = resultVersion = modernVersion = uri = name = Optional.empty();
     }
 
     /** What is wrong with the message that was read, in words for its sender; empty when nothing is. */
@@ -223,10 +224,7 @@ final class EnvelopeScan {
                     task = true;
                     skip();
                 }
-                case "name" -> {
-                    once(Member.NAME);
-                    skip();
-                }
+                case "name" -> name = text(Member.NAME);
                 default -> skip();
             }
         }

@@ -61,7 +61,7 @@ public final class HintedBackend implements Backend {
 
     @Override
     public boolean mayBeRerun(InboundMessage request, String principal) {
-        return rules.harmless(principal, request.method(), request.bytes());
+        return rules.harmless(principal, request);
     }
 
     @Override

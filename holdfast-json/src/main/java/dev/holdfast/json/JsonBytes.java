@@ -4,7 +4,6 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
-import java.util.Arrays;
 
 /** Finds the way through the bytes of a text that is JSON, or nearly. */
 final class JsonBytes {
@@ -36,28 +35,6 @@ final class JsonBytes {
             at += text[at] == '\\' ? 2 : 1;
         }
         return Math.min(at + 1, text.length);
-    }
-
-    /**
-     * Where the value of a member begins in the object whose opening bracket lies there; the array's length where there is no object, or
-     * it has no such member. What is spelled with escapes is another name.
-     */
-    static int valueOf(byte[] text, int object, byte[] name) {
-        int at = object < text.length && text[object] == '{' ? object + 1 : text.length;
-        while (at < text.length && text[at] != '}') {
-            if (text[at] != '"') {
-                at++;
-                continue;
-            }
-            int end = afterString(text, at);
-            boolean wanted = Arrays.equals(text, at + 1, Math.max(at + 1, end - 1), name, 0, name.length);
-            at = afterWhiteSpace(text, Math.min(afterWhiteSpace(text, end) + 1, text.length));
-            if (wanted) {
-                return at;
-            }
-            at = afterValue(text, at);
-        }
-        return text.length;
     }
 
     /** The index of what stands behind the value that begins there, and white space. */

@@ -1,5 +1,6 @@
 package dev.holdfast.json;
 
+import dev.holdfast.spi.InboundMessage;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
@@ -108,9 +109,9 @@ public final class RepeatRules {
     }
 
     /** Whether a request may be run once more. */
-    public boolean harmless(String principal, String method, byte[] request) {
-        if (!method.equals(TOOLS_CALL)) {
-            return READING.contains(method);
+    public boolean harmless(String principal, InboundMessage request) {
+        if (!request.method().equals(TOOLS_CALL)) {
+            return READING.contains(request.method());
         }
         Optional<String> tool = CallFacts.named(request);
         return tool.isPresent() && ask(principal, said -> said.harmless.get(tool.get()) != null);

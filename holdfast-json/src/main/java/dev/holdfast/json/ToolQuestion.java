@@ -14,6 +14,8 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -102,8 +104,8 @@ final class ToolQuestion {
     private final class Page implements CallSink {
         private final int number;
         private final RequestId id;
-        private Optional<CancelHook> hook = Optional.empty();
-        private boolean answered;
+        private final AtomicBoolean answered = new AtomicBoolean();
+        private final AtomicReference<@Nullable CancelHook> hook = new AtomicReference<>();
 
         private Page(int number) {
             this.number = number;
@@ -112,23 +114,15 @@ final class ToolQuestion {
 
         @Override
         public CompletionStage<Void> send(OutboundMessage message) {
-            if (EventKind.answers(message.kind()) && first()) {
+            if (EventKind.answers(message.kind()) && answered.compareAndSet(false, true)) {
                 answered(number, message);
             }
             return DONE;
         }
 
-        private synchronized boolean first() {
-            boolean first = !answered;
-            answered = true;
-            return first;
-        }
-
         @Override
         public void onCancel(CancelHook next) {
-            synchronized (this) {
-                hook = Optional.of(next);
-            }
+            hook.set(next);
             if (over.isCompletedExceptionally()) {
                 cancel();
             }
@@ -136,13 +130,11 @@ final class ToolQuestion {
 
         /** Says why: a backend takes a cancellation without a word for a call that has run into its time limit. */
         private void cancel() {
-            Optional<CancelHook> told;
-            synchronized (this) {
-                told = answered ? Optional.empty() : hook;
-                hook = Optional.empty();
+            CancelHook told = hook.getAndSet(null);
+            if (told != null && !answered.get()) {
+                told.cancelled(Optional.of(JsonRpc.MESSAGES.read(
+                        JsonRpc.MESSAGES.cancelled(id, "it took too long").bytes())));
             }
-            told.ifPresent(cancelled -> cancelled.cancelled(Optional.of(JsonRpc.MESSAGES.read(
-                    JsonRpc.MESSAGES.cancelled(id, "it took too long").bytes()))));
         }
 
         @Override

@@ -3,6 +3,7 @@ package dev.holdfast.json;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.spi.InboundMessage;
 import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
@@ -70,6 +71,15 @@ class CallFactsTest {
             })
     void whereThereIsNoneNoneIsFound(String request) {
         assertThat(CallFacts.named(json(request))).isEmpty();
+    }
+
+    @Test
+    void whoHasReadTheRequestHasFoundTheName() {
+        Envelope request = MessageText.having("'id':1,'method':'tools/call','params':{'n\\u0061me':'weather'}");
+        assertThat(request.name()).contains("weather");
+        assertThat(CallFacts.named(request.inbound(InboundMessage.NO_CONTEXT))).isSameAs(request.name());
+        assertThat(CallFacts.named(request.inbound(InboundMessage.NO_CONTEXT).withoutContext()))
+                .contains("weather");
     }
 
     @Test

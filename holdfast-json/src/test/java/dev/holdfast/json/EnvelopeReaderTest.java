@@ -12,7 +12,6 @@ import static java.nio.charset.StandardCharsets.UTF_16BE;
 import static java.nio.charset.StandardCharsets.UTF_16LE;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import dev.holdfast.json.EnvelopeReader.Batch;
 import dev.holdfast.json.EnvelopeReader.Malformed;
@@ -309,12 +308,6 @@ class EnvelopeReaderTest {
                 .toList();
 
         assertThat(right).doesNotContain(false);
-    }
-
-    @Test
-    void limitsBelowOneAreRefused() {
-        assertThatIllegalArgumentException().isThrownBy(() -> new EnvelopeReader(0, 1));
-        assertThatIllegalArgumentException().isThrownBy(() -> new EnvelopeReader(1, 0));
     }
 
     private static long usedMemory() {

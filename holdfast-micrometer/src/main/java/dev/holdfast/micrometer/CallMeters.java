@@ -98,7 +98,7 @@ final class CallMeters implements CallListener {
         String method = Tags.method(request.method());
         Map<Outcome, Timer> byOutcome = methods.computeIfAbsent(method, this::ofMethod);
         String tool =
-                method.equals(TOOLS_CALL) ? tag(CallFacts.named(request.bytes()).orElse(Tags.OTHER)) : "";
+                method.equals(TOOLS_CALL) ? tag(CallFacts.named(request).orElse(Tags.OTHER)) : "";
         return new Measured(method, tool, byOutcome, now());
     }
 

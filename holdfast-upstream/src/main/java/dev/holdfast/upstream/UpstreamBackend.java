@@ -173,7 +173,7 @@ public final class UpstreamBackend implements Backend, AutoCloseable {
         /** None where headers are forwarded: a process that was started again does not have those of the call. */
         @Override
         public boolean mayBeRerun(InboundMessage request, String principal) {
-            return !forwards && rules.harmless(principal, request.method(), request.bytes());
+            return !forwards && rules.harmless(principal, request);
         }
 
         /** What it sends without being asked must not come once for each node. */

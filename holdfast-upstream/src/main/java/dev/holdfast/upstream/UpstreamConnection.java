@@ -115,7 +115,7 @@ final class UpstreamConnection implements BackendConnection, MessageSink, OpenQu
             conclude(sink, unanswered.apply(new Outcome.NotSent(link.room().refusal())));
             return;
         }
-        boolean harmless = setting || rules.harmless(principal, request.method(), request.bytes());
+        boolean harmless = setting || rules.harmless(principal, request);
         Call call = calls.start(
                 message,
                 names -> new Call(

@@ -4,6 +4,7 @@ import dev.holdfast.client.ServerSession.Repeat;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.JsonRpc;
 import dev.holdfast.json.RepeatRules;
+import dev.holdfast.spi.InboundMessage;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -77,7 +78,8 @@ final class SessionSetup {
 
     /** Whether a request may be sent once more when its fate is unknown. */
     Repeat repeat(Envelope request) {
-        boolean harmless = SETTINGS.contains(request.method()) || rules.harmless("", request.method(), request.bytes());
+        boolean harmless =
+                SETTINGS.contains(request.method()) || rules.harmless("", request.inbound(InboundMessage.NO_CONTEXT));
         return harmless ? Repeat.HARMLESS : Repeat.NEVER;
     }
 
