@@ -60,7 +60,8 @@ record Address(List<RedisURI> seeds, boolean cluster, String shown) {
             }
         }
         if (cluster && seeds.stream().anyMatch(seed -> seed.getDatabase() != 0)) {
-            throw new IllegalArgumentException("a Redis Cluster has database 0 only: " + shown);
+            throw new IllegalArgumentException(
+                    "a Redis Cluster has database 0 only: leave the database out of " + shown);
         }
         return new Address(List.copyOf(seeds), cluster, shown);
     }
@@ -84,7 +85,9 @@ record Address(List<RedisURI> seeds, boolean cluster, String shown) {
         List<RedisURI> sentinels =
                 seeds.stream().flatMap(seed -> seed.getSentinels().stream()).toList();
         if (sentinels.isEmpty()) {
-            throw new IllegalArgumentException(shown + " names no sentinels");
+            throw new IllegalArgumentException(
+                    shown
+                            + " names no sentinels: their credentials need an address like redis-sentinel://host:26379/0#master");
         }
         sentinels.forEach(sentinel -> sentinel.setCredentialsProvider(new StaticCredentialsProvider(user, password)));
         return this;

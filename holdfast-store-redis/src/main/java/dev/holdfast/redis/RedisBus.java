@@ -5,7 +5,6 @@ import dev.holdfast.redis.RedisConnector.Commands;
 import io.lettuce.core.StreamMessage;
 import io.lettuce.core.XReadArgs;
 import java.time.Duration;
-import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -114,10 +113,8 @@ final class RedisBus implements ClusterBus, AutoCloseable {
 
     private <T> CompletionStage<T> run(
             Script script, String node, Function<List<Object>, T> reader, byte[]... arguments) {
-        List<byte[]> all = connections.arguments(RedisCodec.text(node));
-        Collections.addAll(all, arguments);
         byte[][] keys = {leases, inbox(node), RedisCodec.text(slot + "bytes:" + node)};
-        return connections.run(script, keys, all, node, reader);
+        return connections.run(script, keys, node, reader, RedisCodec.behind(RedisCodec.text(node), arguments));
     }
 
     @Override
@@ -141,7 +138,6 @@ final class RedisBus implements ClusterBus, AutoCloseable {
      * once they were handed over. After the connection has broken, reading goes on behind the last message that was handed over.
      */
     private final class InboxReader implements Inbox {
-
         private final String node;
         private final byte[] name;
         private final Consumer<byte[]> handler;

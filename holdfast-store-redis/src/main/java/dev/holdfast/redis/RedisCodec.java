@@ -152,6 +152,14 @@ final class RedisCodec {
         return all.array();
     }
 
+    /** The same arguments behind another one. */
+    static byte[][] behind(byte[] first, byte[]... others) {
+        byte[][] all = new byte[others.length + 1][];
+        all[0] = first;
+        System.arraycopy(others, 0, all, 1, others.length);
+        return all;
+    }
+
     static byte[] rest(ByteBuffer from) {
         return bytes(from, from.remaining());
     }

@@ -6,7 +6,6 @@ import io.lettuce.core.RedisNoScriptException;
 import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import java.time.InstantSource;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -36,6 +35,7 @@ final class RedisConnections implements AutoCloseable {
     private static final int LONGEST_OPENING_SECONDS = 120;
     private static final Pattern VERSION = Pattern.compile("(?m)^redis_version:(\\d+)\\.(\\d+)");
     private static final int OLDEST_VERSION = 602;
+    private static final byte[] NO_TIME = {};
 
     private final String shown;
     private final Optional<InstantSource> clock;
@@ -139,28 +139,22 @@ final class RedisConnections implements AutoCloseable {
         return callbacks.of(owner);
     }
 
-    /** Arguments of a script: all begin with the time, empty for that of the server. */
-    List<byte[]> arguments(byte[]... first) {
-        List<byte[]> arguments = new ArrayList<>();
-        arguments.add(
-                clock.map(followed -> RedisCodec.digits(followed.millis())).orElse(new byte[0]));
-        arguments.addAll(List.of(first));
-        return arguments;
-    }
-
     /**
      * Runs a script.
      *
      * @param keys all in one slot
-     * @param arguments as {@link #arguments} makes them
      * @param owner on whose thread the stage completes
      * @param reader makes a value of what the script returns, or throws what the stage fails with
+     * @param arguments what the script gets behind the time
      * @return fails with an {@link UnreadableSessionException} if a key holds something else than the script expects, with a {@link
      *     TooLargeException} if Redis never takes so much, and with a {@link RedisStoreException} if it does not answer or refuses
      */
     <T> CompletionStage<T> run(
-            Script script, byte[][] keys, List<byte[]> arguments, Object owner, Function<List<Object>, T> reader) {
-        byte[][] values = arguments.toArray(byte[][]::new);
+            Script script, byte[][] keys, Object owner, Function<List<Object>, T> reader, byte[]... arguments) {
+        // an empty time is that of the server
+        byte[] time =
+                clock.map(followed -> RedisCodec.digits(followed.millis())).orElse(NO_TIME);
+        byte[][] values = RedisCodec.behind(time, arguments);
         Executor executor = callbackOf(owner);
         CompletableFuture<T> result = new CompletableFuture<>();
         CompletionStage<List<Object>> known =
@@ -217,15 +211,14 @@ final class RedisConnections implements AutoCloseable {
 
     /** Why Redis cannot be used now; empty while it answers and refuses nothing. */
     Optional<String> trouble() {
-        return commands.trouble()
-                .or(() -> refusals.what()
-                        .map(text -> new RedisStoreException(shown, text))
-                        .map(RedisStoreException::getMessage));
+        return commands.trouble().or(() -> refusals.present().map(refusal -> shown + " " + refusal.what()));
     }
 
     /** Why Redis answers and does not do what it is asked. */
     Optional<String> refusal() {
-        return commands.trouble().isPresent() ? Optional.empty() : refusals.present();
+        return commands.trouble().isPresent()
+                ? Optional.empty()
+                : refusals.present().map(Refusals.Refusal::words);
     }
 
     @Override

@@ -105,14 +105,21 @@ public final class RedisStore implements SharedSessionStore {
 
     @Override
     public CompletionStage<Void> create(SessionKey key, Epoch epoch, SessionRecord record, String node) {
-        List<byte[]> arguments = connections.arguments(RedisCodec.epoch(epoch), text(node), digits(record.expiresAt()));
+        List<byte[]> arguments = new ArrayList<>();
+        arguments.add(RedisCodec.epoch(epoch));
+        arguments.add(text(node));
+        arguments.add(digits(record.expiresAt()));
         arguments.addAll(SessionHash.fields(record));
-        return run(Script.CREATE, key, arguments, answer -> {
-            if (Script.word(answer) == Script.REFUSED) {
-                throw new IllegalStateException("the session exists");
-            }
-            return null;
-        });
+        return run(
+                Script.CREATE,
+                key,
+                answer -> {
+                    if (Script.word(answer) == Script.REFUSED) {
+                        throw new IllegalStateException("the session exists");
+                    }
+                    return null;
+                },
+                arguments.toArray(byte[][]::new));
     }
 
     @Override
@@ -127,41 +134,36 @@ public final class RedisStore implements SharedSessionStore {
 
     private <T> CompletionStage<Optional<T>> join(
             SessionKey key, int nonce, String node, String how, Function<SessionHash, T> reader) {
-        List<byte[]> arguments = connections.arguments(
-                packed(nonce), text(node), text(how), digits((long) EPOCHS_KEPT * RedisCodec.EPOCH_BYTES));
-        return whole(Script.JOIN, key, arguments, reader);
+        byte[] kept = digits((long) EPOCHS_KEPT * RedisCodec.EPOCH_BYTES);
+        return whole(Script.JOIN, key, reader, packed(nonce), text(node), text(how), kept);
     }
 
     @Override
     public CompletionStage<Optional<Look>> look(SessionKey key) {
-        return whole(Script.LOOK, key, connections.arguments(), SessionHash::look);
+        return whole(Script.LOOK, key, SessionHash::look);
     }
 
     /** Runs a script that returns the whole record; empty if the session is not there. */
     private <T> CompletionStage<Optional<T>> whole(
-            Script script, SessionKey key, List<byte[]> arguments, Function<SessionHash, T> reader) {
+            Script script, SessionKey key, Function<SessionHash, T> reader, byte[]... arguments) {
         return run(
                 script,
                 key,
-                arguments,
                 answer -> Script.word(answer) == Script.GONE
                         ? Optional.empty()
-                        : Optional.of(decoded(answer, found -> reader.apply(new SessionHash((List<?>) found.get(1))))));
+                        : Optional.of(decoded(answer, found -> reader.apply(new SessionHash((List<?>) found.get(1))))),
+                arguments);
     }
 
     @Override
     public CompletionStage<Boolean> fence(SessionKey key, Epoch epoch) {
-        List<byte[]> arguments = connections.arguments(RedisCodec.epoch(epoch));
-        return run(Script.FENCE, key, arguments, answer -> (Long) answer.get(1) == 1);
+        return run(Script.FENCE, key, answer -> (Long) answer.get(1) == 1, RedisCodec.epoch(epoch));
     }
 
     @Override
     public CompletionStage<List<Member>> members(SessionKey key) {
         return run(
-                Script.MEMBERS,
-                key,
-                connections.arguments(),
-                answer -> decoded(answer, found -> SessionHash.members((List<?>) found.get(1))));
+                Script.MEMBERS, key, answer -> decoded(answer, found -> SessionHash.members((List<?>) found.get(1))));
     }
 
     @Override
@@ -176,34 +178,40 @@ public final class RedisStore implements SharedSessionStore {
 
     private <T> CompletionStage<T> commit(
             SessionKey key, Epoch epoch, long number, Append append, Function<List<Object>, T> reader) {
-        List<byte[]> arguments = connections.arguments(RedisCodec.epoch(epoch), digits(number));
+        List<byte[]> arguments = new ArrayList<>();
+        arguments.add(RedisCodec.epoch(epoch));
+        arguments.add(digits(number));
         SessionHash.addTo(arguments, append);
-        return under(epoch, Script.COMMIT, key, arguments, reader);
+        return under(epoch, Script.COMMIT, key, reader, arguments.toArray(byte[][]::new));
     }
 
     @Override
     public CompletionStage<Long> token(
             SessionKey key, Epoch epoch, StreamId stream, Part part, long expected, long token) {
-        List<byte[]> arguments = connections.arguments(
-                RedisCodec.epoch(epoch), SessionHash.token(part, stream), digits(expected), digits(token));
-        return under(epoch, Script.TOKEN, key, arguments, answer -> digits((byte[]) answer.get(1)));
+        return under(
+                epoch,
+                Script.TOKEN,
+                key,
+                answer -> digits((byte[]) answer.get(1)),
+                RedisCodec.epoch(epoch),
+                SessionHash.token(part, stream),
+                digits(expected),
+                digits(token));
     }
 
     /** Runs a script under an epoch; fails if that is not present, or the session is not there. */
     private <T> CompletionStage<T> under(
-            Epoch epoch, Script script, SessionKey key, List<byte[]> arguments, Function<List<Object>, T> reader) {
-        return run(script, key, arguments, answer -> {
-            switch (Script.word(answer)) {
-                case Script.GONE -> throw new IllegalStateException("no such session");
-                case Script.STALE -> {
-                    Epoch latest = RedisCodec.epoch(ByteBuffer.wrap((byte[]) answer.get(1)));
-                    throw new StaleEpochException(epoch, latest);
-                }
-                default -> {
-                    return decoded(answer, reader);
-                }
+            Epoch epoch, Script script, SessionKey key, Function<List<Object>, T> reader, byte[]... arguments) {
+        Function<List<Object>, T> checked = answer -> {
+            if (Script.word(answer) == Script.GONE) {
+                throw new IllegalStateException("no such session");
             }
-        });
+            if (Script.word(answer) == Script.STALE) {
+                throw new StaleEpochException(epoch, RedisCodec.epoch(ByteBuffer.wrap((byte[]) answer.get(1))));
+            }
+            return decoded(answer, reader);
+        };
+        return run(script, key, checked, arguments);
     }
 
     @Override
@@ -211,8 +219,13 @@ public final class RedisStore implements SharedSessionStore {
         if (after == Long.MAX_VALUE) {
             return CompletableFuture.completedFuture(List.of());
         }
-        List<byte[]> arguments = connections.arguments(RedisCodec.stream(stream), packed(after + 1), digits(maxBytes));
-        return run(Script.READ, key, arguments, answer -> decoded(answer, RedisStore::events));
+        return run(
+                Script.READ,
+                key,
+                answer -> decoded(answer, RedisStore::events),
+                RedisCodec.stream(stream),
+                packed(after + 1),
+                digits(maxBytes));
     }
 
     private static List<Event> events(List<Object> answer) {
@@ -230,19 +243,18 @@ public final class RedisStore implements SharedSessionStore {
 
     @Override
     public CompletionStage<Void> delete(SessionKey key) {
-        return run(Script.DELETE, key, connections.arguments(new byte[0]), answer -> null);
+        return run(Script.DELETE, key, answer -> null, new byte[0]);
     }
 
     @Override
     public CompletionStage<Boolean> delete(SessionKey key, Epoch epoch) {
-        List<byte[]> arguments = connections.arguments(RedisCodec.epoch(epoch));
-        return run(Script.DELETE, key, arguments, answer -> Script.word(answer) != Script.REFUSED);
+        return run(Script.DELETE, key, answer -> Script.word(answer) != Script.REFUSED, RedisCodec.epoch(epoch));
     }
 
     private <T> CompletionStage<T> run(
-            Script script, SessionKey key, List<byte[]> arguments, Function<List<Object>, T> reader) {
+            Script script, SessionKey key, Function<List<Object>, T> reader, byte[]... arguments) {
         byte[] record = RedisCodec.record(prefix, key);
-        return connections.run(script, new byte[][] {record, RedisCodec.events(record)}, arguments, key, reader);
+        return connections.run(script, new byte[][] {record, RedisCodec.events(record)}, key, reader, arguments);
     }
 
     private static <T> T decoded(List<Object> answer, Function<List<Object>, T> reader) {
@@ -257,9 +269,14 @@ public final class RedisStore implements SharedSessionStore {
 
     @Override
     public CompletionStage<Counted> count(String principal, SessionKey key, long until, int most) {
-        List<byte[]> arguments =
-                connections.arguments(RedisCodec.session(key), digits(until), digits(most), digits(COUNTED_TOLD));
-        return run(Script.COUNT, principal, arguments, RedisStore::counted);
+        return run(
+                Script.COUNT,
+                principal,
+                RedisStore::counted,
+                RedisCodec.session(key),
+                digits(until),
+                digits(most),
+                digits(COUNTED_TOLD));
     }
 
     private static Counted counted(List<Object> answer) {
@@ -274,13 +291,13 @@ public final class RedisStore implements SharedSessionStore {
 
     @Override
     public CompletionStage<Void> uncount(String principal, SessionKey key) {
-        return run(Script.UNCOUNT, principal, connections.arguments(RedisCodec.session(key)), answer -> null);
+        return run(Script.UNCOUNT, principal, answer -> null, RedisCodec.session(key));
     }
 
     private <T> CompletionStage<T> run(
-            Script script, String principal, List<byte[]> arguments, Function<List<Object>, T> reader) {
+            Script script, String principal, Function<List<Object>, T> reader, byte[]... arguments) {
         byte[][] keys = {RedisCodec.principal(prefix, principal)};
-        return connections.run(script, keys, arguments, principal, reader);
+        return connections.run(script, keys, principal, reader, arguments);
     }
 
     /** Why Redis cannot be used now; empty while it answers, and takes what is written. Names no password. */

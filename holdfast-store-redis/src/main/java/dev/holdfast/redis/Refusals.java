@@ -64,12 +64,13 @@ final class Refusals {
      * @param words what Redis said
      * @param at when, in nanoseconds
      */
-    private record Refusal(Object kind, byte[] key, String words, long at) {
+    record Refusal(Object kind, byte[] key, String words, long at) {
         private boolean isOfAll() {
             return REFUSAL.matcher(words).matches();
         }
 
-        private String what() {
+        /** The end of a sentence about Redis. */
+        String what() {
             return (isOfAll() ? "takes no writes: " : "refuses what it is asked: ") + words;
         }
     }
@@ -80,17 +81,8 @@ final class Refusals {
         this.shown = shown;
     }
 
-    /** Redis' own words for what it refuses; empty while it refuses nothing, as far as is known. */
-    Optional<String> present() {
-        return first().map(Refusal::words);
-    }
-
-    /** The same as the end of a sentence about Redis. */
-    Optional<String> what() {
-        return first().map(Refusal::what);
-    }
-
-    private Optional<Refusal> first() {
+    /** What Redis refuses now; empty if it refuses nothing, as far as is known. */
+    Optional<Refusal> present() {
         Refusal old = ofKind.get();
         if (old != null && System.nanoTime() - old.at > REMEMBERED_NANOS) {
             over(old);

@@ -8,11 +8,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.tck.BusContract;
 import dev.holdfast.tck.ConcurrencyContract;
+import dev.holdfast.tck.EventsContract;
 import dev.holdfast.tck.PrincipalsContract;
 import dev.holdfast.tck.SessionsContract;
 import dev.holdfast.tck.SharedContract;
-import dev.holdfast.tck.SharedReadersContract;
-import dev.holdfast.tck.TrimContract;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -126,8 +125,8 @@ class ClusterTest {
     }
 
     @Nested
-    class Trim extends TrimContract {
-        Trim() {
+    class Events extends EventsContract {
+        Events() {
             super(ClusterTest::bed);
         }
     }
@@ -142,13 +141,6 @@ class ClusterTest {
     @Nested
     class Shared extends SharedContract {
         Shared() {
-            super(ClusterTest::bed);
-        }
-    }
-
-    @Nested
-    class SharedReaders extends SharedReadersContract {
-        SharedReaders() {
             super(ClusterTest::bed);
         }
     }

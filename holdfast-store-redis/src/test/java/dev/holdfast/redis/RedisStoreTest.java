@@ -4,14 +4,11 @@ import dev.holdfast.tck.BusContract;
 import dev.holdfast.tck.ConcurrencyContract;
 import dev.holdfast.tck.EpochsContract;
 import dev.holdfast.tck.EventsContract;
-import dev.holdfast.tck.ExpiryContract;
 import dev.holdfast.tck.LossContract;
 import dev.holdfast.tck.PrincipalsContract;
 import dev.holdfast.tck.ReopenContract;
 import dev.holdfast.tck.SessionsContract;
 import dev.holdfast.tck.SharedContract;
-import dev.holdfast.tck.SharedReadersContract;
-import dev.holdfast.tck.TrimContract;
 import dev.holdfast.tck.UnreadableContract;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -50,13 +47,6 @@ class RedisStoreTest {
     }
 
     @Nested
-    class Trim extends TrimContract {
-        Trim() {
-            super(RedisStoreTest::bed);
-        }
-    }
-
-    @Nested
     class Loss extends LossContract {
         Loss() {
             super(RedisStoreTest::bed);
@@ -66,13 +56,6 @@ class RedisStoreTest {
     @Nested
     class Epochs extends EpochsContract {
         Epochs() {
-            super(RedisStoreTest::bed);
-        }
-    }
-
-    @Nested
-    class Expiry extends ExpiryContract {
-        Expiry() {
             super(RedisStoreTest::bed);
         }
     }
@@ -101,13 +84,6 @@ class RedisStoreTest {
     @Nested
     class Shared extends SharedContract {
         Shared() {
-            super(RedisStoreTest::bed);
-        }
-    }
-
-    @Nested
-    class SharedReaders extends SharedReadersContract {
-        SharedReaders() {
             super(RedisStoreTest::bed);
         }
     }

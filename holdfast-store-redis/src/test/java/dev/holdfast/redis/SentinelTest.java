@@ -46,7 +46,7 @@ class SentinelTest {
         RedisStoreBuilder server = RedisStore.builder("redis://user:secret@redis");
         assertThatThrownBy(() -> server.sentinelCredentials("default", new char[] {'p'}))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessage("redis://redis names no sentinels");
+                .hasMessageStartingWith("redis://redis names no sentinels: their credentials need");
     }
 
     @Test

@@ -69,10 +69,7 @@ final class DatabaseOpening {
      * @param cause what is damaged
      */
     Database salvage(RocksDBException cause) throws RocksDBException {
-        logger.warn(
-                "the session store in {} is damaged; its readable sessions are copied into a new database",
-                folder.path(),
-                cause);
+        logger.warn("the session store in {} is damaged; what can be read is copied", folder.path(), cause);
         long lost;
         try (Database wreck =
                 new Database(home, memoryBytes, false, Database.Recovery.SALVAGE, Watermark.ofNothing())) {
@@ -154,12 +151,7 @@ final class DatabaseOpening {
     private void lost(String what, String refused) {
         String cause = refused.isEmpty() ? "" : " (" + refused + ")";
         if (folder.history().powerLost()) {
-            logger.warn(
-                    "the session store in {}: {}{}. The machine has ended without a close of the store, which does not wait"
-                            + " for the disk",
-                    folder.path(),
-                    what,
-                    cause);
+            logger.warn("the session store in {}: {}{}, since the machine ended", folder.path(), what, cause);
         } else {
             damaged(what, cause);
         }

@@ -43,7 +43,7 @@ import org.slf4j.LoggerFactory;
  */
 final class DiskSessions {
     private static final Logger logger = LoggerFactory.getLogger(DiskSessions.class);
-    private static final CompletionStage<Void> DONE = CompletableFuture.completedFuture(null);
+    static final CompletionStage<Void> DONE = CompletableFuture.completedFuture(null);
     private static final int MOST_CALLBACK_THREADS = 4;
     private static final Duration LONGEST_CALLBACK = Duration.ofSeconds(10);
     private static final Duration LONGEST_READ = Duration.ofHours(1);
@@ -387,10 +387,7 @@ final class DiskSessions {
         callbacks.forEach(ExecutorService::shutdown);
         for (ExecutorService thread : callbacks) {
             if (!awaitEnd(thread, LONGEST_CALLBACK)) {
-                logger.warn(
-                        "the session store closes while code that waited for it still runs after {} s: such code must not"
-                                + " block",
-                        LONGEST_CALLBACK.toSeconds());
+                logger.warn("the session store closes while code that waited for it still runs: it must not block");
             }
         }
         database.close();

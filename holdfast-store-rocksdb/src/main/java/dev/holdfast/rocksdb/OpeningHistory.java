@@ -50,27 +50,21 @@ record OpeningHistory(
         Map<String, String> before = known.orElse(Map.of());
         // the file is written as a whole; it was not always there
         boolean whole = known.isPresent() ? isWhole(before) : !watermark;
-        if (!whole) {
+        OpeningHistory now;
+        if (whole) {
+            int number = number(before, "number") + 1;
+            boolean died = OPEN.equals(before.get("state"));
+            boolean powerLost = died
+                    && !Boolean.parseBoolean(before.get("sync"))
+                    && (machine.isEmpty() || !machine.equals(before.get("machine")));
+            int lostBefore = powerLost ? number : number(before, "lost-before");
+            boolean watermarked = Boolean.parseBoolean(before.get("watermark"));
+            String damage = died ? before.getOrDefault("damage", "") : "";
+            now = new OpeningHistory(file, number, lostBefore, sync, machine, powerLost, watermarked, damage);
+        } else {
             String what = "the file " + FILE + " is damaged or gone";
-            OpeningHistory now =
-                    new OpeningHistory(file, countless(), countless(), sync, machine, false, watermark, what);
-            now.write(OPEN);
-            return now;
+            now = new OpeningHistory(file, countless(), countless(), sync, machine, false, watermark, what);
         }
-        int number = number(before, "number") + 1;
-        boolean died = OPEN.equals(before.get("state"));
-        boolean powerLost = died
-                && !Boolean.parseBoolean(before.get("sync"))
-                && (machine.isEmpty() || !machine.equals(before.get("machine")));
-        OpeningHistory now = new OpeningHistory(
-                file,
-                number,
-                powerLost ? number : number(before, "lost-before"),
-                sync,
-                machine,
-                powerLost,
-                Boolean.parseBoolean(before.get("watermark")),
-                died ? before.getOrDefault("damage", "") : "");
         now.write(OPEN);
         return now;
     }

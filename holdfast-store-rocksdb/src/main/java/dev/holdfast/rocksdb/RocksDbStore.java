@@ -26,8 +26,6 @@ import java.util.concurrent.CompletionStage;
  * room as its log takes.
  */
 public final class RocksDbStore implements SessionStore {
-    private static final CompletionStage<Void> DONE = CompletableFuture.completedFuture(null);
-
     private final Promise promise;
     private final StoreFolder folder;
     private final DiskSessions sessions;
@@ -132,7 +130,7 @@ public final class RocksDbStore implements SessionStore {
             }
             Database.Batch changes = new Database.Batch();
             index.append(append, changes);
-            return changes.isEmpty() ? DONE : sessions.commit(index, changes);
+            return changes.isEmpty() ? DiskSessions.DONE : sessions.commit(index, changes);
         });
     }
 

@@ -27,7 +27,6 @@ final class SessionReaper {
     private static final Logger logger = LoggerFactory.getLogger(SessionReaper.class);
     private static final int AT_A_TIME = 200;
     private static final long UNUSED_NANOS = TimeUnit.MINUTES.toNanos(1);
-    private static final CompletionStage<Void> DONE = CompletableFuture.completedFuture(null);
     private static final CompletionStage<Boolean> GONE = CompletableFuture.completedFuture(true);
     private static final CompletionStage<Boolean> STAYS = CompletableFuture.completedFuture(false);
 
@@ -47,7 +46,7 @@ final class SessionReaper {
     /** Removes a session, also one that cannot be read. */
     CompletionStage<Void> remove(SessionKey key) {
         CompletionStage<Void> removed =
-                sessions.with(key, found -> found.map(this::remove).orElse(DONE));
+                sessions.with(key, found -> found.map(this::remove).orElse(DiskSessions.DONE));
         return removed.handle((done, failure) ->
                         isUnreadable(failure) ? sessions.onReader(key, () -> removeUnread(key, List.of())) : removed)
                 .thenCompose(Function.identity());
@@ -181,11 +180,11 @@ final class SessionReaper {
 
     private CompletionStage<Void> expire(byte[] expiry, Optional<SessionIndex> index) {
         if (index.filter(SessionIndex::gone).isPresent()) {
-            return DONE;
+            return DiskSessions.DONE;
         }
         if (index.isEmpty() || index.get().header().expiresAt() != Keys.expiresAt(expiry)) {
             return removeExpiry(expiry);
         }
-        return index.get().expired(sessions.millis()) ? remove(index.get()) : DONE;
+        return index.get().expired(sessions.millis()) ? remove(index.get()) : DiskSessions.DONE;
     }
 }

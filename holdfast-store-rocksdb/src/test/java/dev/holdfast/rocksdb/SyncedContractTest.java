@@ -4,11 +4,9 @@ import dev.holdfast.spi.SessionStore.Durability;
 import dev.holdfast.tck.ConcurrencyContract;
 import dev.holdfast.tck.EpochsContract;
 import dev.holdfast.tck.EventsContract;
-import dev.holdfast.tck.ExpiryContract;
 import dev.holdfast.tck.ReopenContract;
 import dev.holdfast.tck.SessionsContract;
 import dev.holdfast.tck.TornTailContract;
-import dev.holdfast.tck.TrimContract;
 import dev.holdfast.tck.UnreadableContract;
 import org.junit.jupiter.api.Nested;
 
@@ -33,22 +31,8 @@ class SyncedContractTest {
     }
 
     @Nested
-    class Trim extends TrimContract {
-        Trim() {
-            super(SyncedContractTest::bed);
-        }
-    }
-
-    @Nested
     class Epochs extends EpochsContract {
         Epochs() {
-            super(SyncedContractTest::bed);
-        }
-    }
-
-    @Nested
-    class Expiry extends ExpiryContract {
-        Expiry() {
             super(SyncedContractTest::bed);
         }
     }

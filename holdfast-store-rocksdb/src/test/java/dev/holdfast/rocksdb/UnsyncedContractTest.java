@@ -4,12 +4,10 @@ import dev.holdfast.spi.SessionStore.Durability;
 import dev.holdfast.tck.ConcurrencyContract;
 import dev.holdfast.tck.EpochsContract;
 import dev.holdfast.tck.EventsContract;
-import dev.holdfast.tck.ExpiryContract;
 import dev.holdfast.tck.LossContract;
 import dev.holdfast.tck.ReopenContract;
 import dev.holdfast.tck.SessionsContract;
 import dev.holdfast.tck.TornTailContract;
-import dev.holdfast.tck.TrimContract;
 import dev.holdfast.tck.UnreadableContract;
 import org.junit.jupiter.api.Nested;
 
@@ -34,13 +32,6 @@ class UnsyncedContractTest {
     }
 
     @Nested
-    class Trim extends TrimContract {
-        Trim() {
-            super(UnsyncedContractTest::bed);
-        }
-    }
-
-    @Nested
     class Loss extends LossContract {
         Loss() {
             super(UnsyncedContractTest::bed);
@@ -50,13 +41,6 @@ class UnsyncedContractTest {
     @Nested
     class Epochs extends EpochsContract {
         Epochs() {
-            super(UnsyncedContractTest::bed);
-        }
-    }
-
-    @Nested
-    class Expiry extends ExpiryContract {
-        Expiry() {
             super(UnsyncedContractTest::bed);
         }
     }

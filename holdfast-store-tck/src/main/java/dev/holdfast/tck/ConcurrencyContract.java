@@ -7,6 +7,7 @@ import dev.holdfast.spi.Event;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.StaleEpochException;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
@@ -18,7 +19,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 /** Every method may be called from any thread. */
-public abstract class ConcurrencyContract extends StoreContract {
+public abstract class ConcurrencyContract extends StoreContract<StoreBed> {
     private static final int THREADS = 8;
     private static final int ROUNDS = 50;
 
@@ -26,14 +27,10 @@ public abstract class ConcurrencyContract extends StoreContract {
         super(beds);
     }
 
-    private static void together(Callable<?> work) throws Exception {
+    private static <T> void together(Callable<T> work) throws Exception {
         ExecutorService threads = Executors.newFixedThreadPool(THREADS);
         try {
-            List<Future<?>> all = new ArrayList<>();
-            for (int i = 0; i < THREADS; i++) {
-                all.add(threads.submit(work));
-            }
-            for (Future<?> one : all) {
+            for (Future<?> one : threads.invokeAll(Collections.nCopies(THREADS, work))) {
                 one.get();
             }
         } finally {

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 /** Claims and fences. */
-public abstract class EpochsContract extends StoreContract {
+public abstract class EpochsContract extends StoreContract<StoreBed> {
     protected EpochsContract(Supplier<? extends StoreBed> beds) {
         super(beds);
     }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.spi.Append;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.Event;
+import dev.holdfast.spi.RecordChange;
 import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.SessionStore.Extent;
 import dev.holdfast.spi.StreamId;
@@ -13,11 +14,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Supplier;
+import java.util.stream.LongStream;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** Events, and their order. */
-public abstract class EventsContract extends StoreContract {
+/** Events, their order, and what is left of a stream when some of them are trimmed. */
+public abstract class EventsContract extends StoreContract<StoreBed> {
     protected EventsContract(Supplier<? extends StoreBed> beds) {
         super(beds);
     }
@@ -69,11 +71,7 @@ public abstract class EventsContract extends StoreContract {
     }
 
     private static List<Long> offsets(long first, long last) {
-        List<Long> offsets = new ArrayList<>();
-        for (long offset = first; offset <= last; offset++) {
-            offsets.add(offset);
-        }
-        return offsets;
+        return LongStream.rangeClosed(first, last).boxed().toList();
     }
 
     @Test
@@ -133,5 +131,104 @@ public abstract class EventsContract extends StoreContract {
         failureOf(store().append(KEY, new Epoch(1, 78), all));
         assertThat(told(read(LISTENING))).containsExactly("1: 0 @1");
         assertThat(claim().streams()).isEqualTo(Map.of(LISTENING, new Extent(1, 0)));
+    }
+
+    @Test
+    @DisplayName("Events are trimmed one by one, anywhere in a stream")
+    void eventsAreTrimmedOneByOne() {
+        create();
+        append(event(LISTENING, 1), event(LISTENING, 2), event(LISTENING, 3), event(LISTENING, 4));
+        trim(LISTENING, 3, 1);
+        assertThat(read(LISTENING)).extracting(Event::offset).containsExactly(2L, 4L);
+        assertThat(claim().streams()).isEqualTo(Map.of(LISTENING, new Extent(4, 3)));
+    }
+
+    @Test
+    void theHighestTrimmedOffsetNeverFalls() {
+        create();
+        append(event(LISTENING, 1), event(LISTENING, 2), event(LISTENING, 3));
+        trim(LISTENING, 2);
+        trim(LISTENING, 1);
+        assertThat(claim().streams()).isEqualTo(Map.of(LISTENING, new Extent(3, 2)));
+    }
+
+    @Test
+    @DisplayName("one that is already gone is no error")
+    void trimmingWhatIsGoneChangesNothing() {
+        create();
+        append(event(LISTENING, 1), event(CALL, 1));
+        trim(LISTENING, 1);
+        trim(LISTENING, 1, 7);
+        trim(CALL, 9);
+        assertThat(read(CALL)).hasSize(1);
+        assertThat(claim().streams()).isEqualTo(Map.of(LISTENING, new Extent(1, 1), CALL, new Extent(1, 0)));
+    }
+
+    @Test
+    @DisplayName("the listening stream is known for the session's life")
+    void theListeningStreamIsKnownThoughAllOfItIsTrimmed() {
+        create();
+        append(event(LISTENING, 1), event(LISTENING, 2));
+        trim(LISTENING, 1, 2);
+        assertThat(claim().streams()).isEqualTo(Map.of(LISTENING, new Extent(2, 2)));
+    }
+
+    @Test
+    @DisplayName("another one while it has events")
+    void aRequestStreamIsKnownWhileItHasEvents() {
+        create();
+        append(event(CALL, 1), response(CALL, 2, "1"));
+        trim(CALL, 1);
+        assertThat(claim().streams()).isEqualTo(Map.of(CALL, new Extent(2, 1)));
+    }
+
+    @Test
+    void aRequestStreamAllOfWhichIsTrimmedIsForgotten() {
+        create();
+        append(event(CALL, 1), response(CALL, 2, "1"));
+        trim(CALL, 1);
+        trim(CALL, 2);
+        assertThat(claim().streams()).isEmpty();
+    }
+
+    @Test
+    @DisplayName("or its call runs")
+    void theStreamOfARunningCallIsKnownThoughAllOfItIsTrimmed() {
+        create();
+        change(new RecordChange.CallStarted(CALL, List.of(new RequestId("1"))));
+        append(event(CALL, 1), event(CALL, 2));
+        trim(CALL, 1, 2);
+        assertThat(claim().streams()).isEqualTo(Map.of(CALL, new Extent(2, 2)));
+    }
+
+    @Test
+    void theStreamOfACallThatEndsWithNothingLeftIsForgotten() {
+        create();
+        change(new RecordChange.CallStarted(CALL, List.of(new RequestId("1"))));
+        append(event(CALL, 1));
+        trim(CALL, 1);
+        change(new RecordChange.CallEnded(CALL));
+        assertThat(claim().streams()).isEmpty();
+    }
+
+    @Test
+    void theStreamOfACallThatEndsWithItsResponseIsKnown() {
+        create();
+        change(new RecordChange.CallStarted(CALL, List.of(new RequestId("1"))));
+        append(event(CALL, 1));
+        trim(CALL, 1);
+        Append end = new Append(List.of(response(CALL, 2, "1")), List.of(new RecordChange.CallEnded(CALL)), List.of());
+        await(store().append(KEY, FIRST, end));
+        assertThat(claim().streams()).isEqualTo(Map.of(CALL, new Extent(2, 1)));
+    }
+
+    @Test
+    void appendAndTrimAreOneStep() {
+        create();
+        append(event(LISTENING, 1));
+        Append both = new Append(List.of(event(LISTENING, 2)), List.of(), List.of(new Append.Trim(LISTENING, 1)));
+        await(store().append(KEY, FIRST, both));
+        assertThat(told(read(LISTENING))).containsExactly("2: 0 @2");
+        assertThat(claim().streams()).isEqualTo(Map.of(LISTENING, new Extent(2, 1)));
     }
 }

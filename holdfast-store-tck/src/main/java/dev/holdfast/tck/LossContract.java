@@ -15,18 +15,11 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 /** What a store has lost is told by how far its streams go. */
-public abstract class LossContract extends StoreContract {
+public abstract class LossContract extends StoreContract<LossyBed> {
     private static final RequestId REQUEST = new RequestId("1");
 
-    private final LossyBed bed;
-
     protected LossContract(Supplier<? extends LossyBed> beds) {
-        this(beds.get());
-    }
-
-    private LossContract(LossyBed bed) {
-        super(() -> bed);
-        this.bed = bed;
+        super(beds);
     }
 
     /** A stream of which one event was trimmed is known by that, whatever is lost of it. */
@@ -46,7 +39,7 @@ public abstract class LossContract extends StoreContract {
     @DisplayName("An event that a store has lost though nobody has trimmed it counts as trimmed")
     void whatIsLostInFrontOfWhatIsKeptCountsAsTrimmed() {
         fill();
-        bed.loseEvents(KEY);
+        bed().loseEvents(KEY);
         Extent before = streams().get(CALL);
         long last = before == null ? 0 : before.last();
         await(store().append(KEY, FIRST, only(event(CALL, last + 1))));
@@ -59,7 +52,7 @@ public abstract class LossContract extends StoreContract {
     @DisplayName("so that nothing is passed over that is not kept")
     void aStreamOfWhichAllIsLostIsKnown() {
         fill();
-        bed.loseEvents(KEY);
+        bed().loseEvents(KEY);
         Map<StreamId, Extent> streams = streams();
         assertThat(streams).containsOnlyKeys(CALL, LISTENING);
         assertThat(streams.values()).allMatch(Extent::bare);
@@ -71,7 +64,7 @@ public abstract class LossContract extends StoreContract {
         fill();
         Append end = new Append(List.of(response(CALL, 3, "1")), List.of(new RecordChange.CallEnded(CALL)), List.of());
         await(store().append(KEY, FIRST, end));
-        bed.loseEvents(KEY);
+        bed().loseEvents(KEY);
         assertThat(streams()).hasEntrySatisfying(CALL, extent -> {
             assertThat(extent.bare()).isTrue();
             assertThat(List.of(List.of(), List.of(REQUEST)))

@@ -6,7 +6,6 @@ import java.time.InstantSource;
 import java.util.ArrayDeque;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Queue;
 import java.util.Set;
 import java.util.TreeSet;
@@ -26,30 +25,13 @@ final class MemoryBus implements ClusterBus {
     private final InstantSource clock;
     private final Executor executor;
 
-    /** One that has begun, and perhaps lapsed. */
+    /** One life of a node, which may have lapsed. */
     private static final class Incarnation {
         private final Queue<byte[]> inbox = new ArrayDeque<>();
-        /** How many bytes are in the inbox. */
-        private long bytes;
-
+        private long inboxBytes;
         private long until;
         private @Nullable Consumer<byte[]> handler;
         private boolean handing;
-
-        private boolean takesMore() {
-            return inbox.size() < INBOX_MESSAGES && bytes < INBOX_BYTES;
-        }
-
-        private void add(byte[] message) {
-            inbox.add(message);
-            bytes += message.length;
-        }
-
-        private Optional<byte[]> take() {
-            Optional<byte[]> next = Optional.ofNullable(inbox.poll());
-            next.ifPresent(message -> bytes -= message.length);
-            return next;
-        }
     }
 
     MemoryBus(InstantSource clock, Executor executor) {
@@ -57,17 +39,14 @@ final class MemoryBus implements ClusterBus {
         this.executor = executor;
     }
 
-    private Optional<Incarnation> alive(String node) {
-        return Optional.ofNullable(incarnations.get(node)).filter(found -> found.until > clock.millis());
-    }
-
-    private static <T> CompletionStage<T> done(T value) {
-        return CompletableFuture.completedFuture(value);
+    private @Nullable Incarnation alive(String node) {
+        Incarnation found = incarnations.get(node);
+        return found != null && found.until > clock.millis() ? found : null;
     }
 
     @Override
     public synchronized CompletionStage<Void> begin(String node, Duration lease) {
-        if (alive(node).isPresent()) {
+        if (alive(node) != null) {
             return CompletableFuture.failedFuture(new IllegalStateException(node + " lives already"));
         }
         incarnations.values().removeIf(lapsed -> lapsed.until <= clock.millis());
@@ -79,9 +58,11 @@ final class MemoryBus implements ClusterBus {
 
     @Override
     public synchronized CompletionStage<Boolean> renew(String node, Duration lease) {
-        Optional<Incarnation> found = alive(node);
-        found.ifPresent(present -> present.until = clock.millis() + lease.toMillis());
-        return done(found.isPresent());
+        Incarnation found = alive(node);
+        if (found != null) {
+            found.until = clock.millis() + lease.toMillis();
+        }
+        return CompletableFuture.completedFuture(found != null);
     }
 
     @Override
@@ -93,27 +74,31 @@ final class MemoryBus implements ClusterBus {
     @Override
     public synchronized CompletionStage<Set<String>> living() {
         Set<String> living = new TreeSet<>(incarnations.keySet());
-        living.removeIf(node -> alive(node).isEmpty());
-        return done(living);
+        living.removeIf(node -> alive(node) == null);
+        return CompletableFuture.completedFuture(living);
     }
 
     @Override
     public CompletionStage<Boolean> send(String node, byte[] message) {
         synchronized (this) {
-            Optional<Incarnation> found = alive(node).filter(Incarnation::takesMore);
-            if (found.isEmpty()) {
-                return done(false);
+            Incarnation found = alive(node);
+            if (found == null || found.inbox.size() >= INBOX_MESSAGES || found.inboxBytes >= INBOX_BYTES) {
+                return CompletableFuture.completedFuture(false);
             }
-            found.get().add(message);
+            found.inbox.add(message);
+            found.inboxBytes += message.length;
         }
         handOver(node);
-        return done(true);
+        return CompletableFuture.completedFuture(true);
     }
 
     @Override
     public Inbox receive(String node, Consumer<byte[]> handler) {
         synchronized (this) {
-            alive(node).ifPresent(present -> present.handler = handler);
+            Incarnation found = alive(node);
+            if (found != null) {
+                found.handler = handler;
+            }
         }
         handOver(node);
         return () -> stop(node, handler);
@@ -129,40 +114,43 @@ final class MemoryBus implements ClusterBus {
     /** Lets one task hand over what is there, unless one does. */
     private void handOver(String node) {
         synchronized (this) {
-            Optional<Incarnation> found = alive(node).filter(present -> !present.handing && present.handler != null);
-            if (found.isEmpty()) {
+            Incarnation found = alive(node);
+            if (found == null || found.handing || found.handler == null) {
                 return;
             }
-            found.get().handing = true;
+            found.handing = true;
         }
         executor.execute(() -> {
-            for (Optional<Runnable> next = next(node); next.isPresent(); next = next(node)) {
-                handle(next.get());
+            boolean more = true;
+            while (more) {
+                more = handOverNext(node);
             }
         });
     }
 
-    private static void handle(Runnable next) {
+    /** False if there is nothing to hand over now. */
+    private boolean handOverNext(String node) {
+        Consumer<byte[]> handler;
+        byte[] message;
+        synchronized (this) {
+            Incarnation found = alive(node);
+            if (found == null) {
+                return false;
+            }
+            handler = found.handler;
+            message = handler == null ? null : found.inbox.poll();
+            if (handler == null || message == null) {
+                found.handing = false;
+                return false;
+            }
+            found.inboxBytes -= message.length;
+        }
         try {
-            next.run();
+            handler.accept(message);
         } catch (Throwable e) {
             logger.error("a message could not be handled", e);
         }
-    }
-
-    private synchronized Optional<Runnable> next(String node) {
-        Optional<Incarnation> found = alive(node);
-        if (found.isEmpty()) {
-            return Optional.empty();
-        }
-        Consumer<byte[]> handler = found.get().handler;
-        Optional<byte[]> message =
-                handler == null ? Optional.empty() : found.get().take();
-        if (handler == null || message.isEmpty()) {
-            found.get().handing = false;
-            return Optional.empty();
-        }
-        return Optional.of(() -> handler.accept(message.get()));
+        return true;
     }
 
     synchronized void close() {

@@ -23,6 +23,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ForkJoinPool;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 
@@ -34,12 +35,14 @@ import java.util.function.Function;
 public final class MemoryCluster implements SharedSessionStore {
     // the cluster outlives each of its engines, as a store over the network does
     private static final Promise PROMISE = new Promise(Durability.PROCESS_DEATH, true);
+    private static final long PURGE_MILLIS = 60_000;
 
-    private final Map<SessionKey, SharedMemorySession> sessions = new ConcurrentHashMap<>();
+    private final Map<SessionKey, MemorySession> sessions = new ConcurrentHashMap<>();
     private final Map<SessionKey, List<Runnable>> tails = new ConcurrentHashMap<>();
-    /** Until when which sessions of each principal count; what is inside changes inside of the map. */
+    /** Until when the sessions of each principal count; the inner maps are changed inside the outer one. */
     private final Map<String, Map<SessionKey, Long>> counted = new ConcurrentHashMap<>();
 
+    private final AtomicLong nextPurge = new AtomicLong();
     private final InstantSource clock;
     private final Executor executor;
     private final MemoryBus bus;
@@ -83,26 +86,36 @@ public final class MemoryCluster implements SharedSessionStore {
 
     @Override
     public CompletionStage<Void> create(SessionKey key, Epoch epoch, SessionRecord record, String node) {
-        sessions.values().removeIf(this::expired);
-        SharedMemorySession fresh = new SharedMemorySession(new MemorySession(epoch, record), epoch, node);
-        return sessions.putIfAbsent(key, fresh) == null
+        purge();
+        MemorySession fresh = new MemorySession(epoch, record, node);
+        return sessions.merge(key, fresh, (old, now) -> expired(old) ? now : old) == fresh
                 ? CompletableFuture.completedFuture(null)
                 : CompletableFuture.failedFuture(new IllegalStateException("the session exists"));
     }
 
     @Override
     public CompletionStage<Optional<Claim>> claim(SessionKey key, int nonce) {
-        return ask(key, session -> session.claim(nonce));
+        return enter(key, session -> session.claim(nonce));
     }
 
     @Override
     public CompletionStage<Optional<Joined>> join(SessionKey key, int nonce, String node) {
-        return ask(key, session -> session.join(nonce, node));
+        return enter(key, session -> session.join(nonce, node));
+    }
+
+    /** Inside the map, so that no deletion comes between. */
+    private <T> CompletionStage<Optional<T>> enter(SessionKey key, Function<MemorySession, T> how) {
+        AtomicReference<Optional<T>> entered = new AtomicReference<>(Optional.empty());
+        sessions.computeIfPresent(key, (name, session) -> {
+            entered.setPlain(expired(session) ? Optional.empty() : Optional.of(how.apply(session)));
+            return session;
+        });
+        return CompletableFuture.completedFuture(entered.getPlain());
     }
 
     @Override
     public CompletionStage<Optional<Look>> look(SessionKey key) {
-        return ask(key, SharedMemorySession::look);
+        return ask(key, MemorySession::look);
     }
 
     @Override
@@ -112,7 +125,7 @@ public final class MemoryCluster implements SharedSessionStore {
 
     @Override
     public CompletionStage<List<Member>> members(SessionKey key) {
-        return ask(key, SharedMemorySession::members).thenApply(members -> members.orElse(List.of()));
+        return ask(key, MemorySession::members).thenApply(members -> members.orElse(List.of()));
     }
 
     @Override
@@ -137,7 +150,7 @@ public final class MemoryCluster implements SharedSessionStore {
 
     /** Loses the events of a session, and not its record, as a store may that evicts or is damaged. */
     public void loseEvents(SessionKey key) {
-        find(key).ifPresent(SharedMemorySession::loseEvents);
+        find(key).ifPresent(MemorySession::loseEvents);
     }
 
     @Override
@@ -149,8 +162,8 @@ public final class MemoryCluster implements SharedSessionStore {
 
     @Override
     public CompletionStage<Boolean> delete(SessionKey key, Epoch epoch) {
-        SharedMemorySession stays = sessions.computeIfPresent(
-                key, (name, session) -> expired(session) || session.ownedBy(epoch) ? null : session);
+        MemorySession stays = sessions.computeIfPresent(
+                key, (name, session) -> expired(session) || session.ownedUnder(epoch) ? null : session);
         hint(key);
         return CompletableFuture.completedFuture(stays == null);
     }
@@ -190,7 +203,7 @@ public final class MemoryCluster implements SharedSessionStore {
 
     @Override
     public Tail tail(SessionKey key, Runnable hinted) {
-        // of two equal ones each is closed by itself
+        // an object of its own for each tail: of two equal callbacks each is removed by itself
         Runnable own = () -> executor.execute(hinted);
         tails.computeIfAbsent(key, name -> new CopyOnWriteArrayList<>()).add(own);
         return () -> tails.computeIfPresent(key, (name, all) -> {
@@ -211,26 +224,40 @@ public final class MemoryCluster implements SharedSessionStore {
         bus.close();
     }
 
-    /** What the session says, empty where there is none. */
-    private <T> CompletionStage<Optional<T>> ask(SessionKey key, Function<SharedMemorySession, T> question) {
+    /** Asks a session; empty if there is none. */
+    private <T> CompletionStage<Optional<T>> ask(SessionKey key, Function<MemorySession, T> question) {
         return CompletableFuture.completedFuture(find(key).map(question));
     }
 
-    private Optional<SharedMemorySession> find(SessionKey key) {
+    private Optional<MemorySession> find(SessionKey key) {
         return Optional.ofNullable(sessions.get(key)).filter(kept -> !expired(kept));
     }
 
-    /** What the session says, where there has to be one. */
-    private <T> CompletionStage<T> demand(SessionKey key, Function<SharedMemorySession, T> question) {
+    /** Asks a session that has to be there. */
+    private <T> CompletionStage<T> demand(SessionKey key, Function<MemorySession, T> question) {
         try {
-            SharedMemorySession session = find(key).orElseThrow(() -> new IllegalStateException("no such session"));
+            MemorySession session = find(key).orElseThrow(() -> new IllegalStateException("no such session"));
             return CompletableFuture.completedFuture(question.apply(session));
         } catch (RuntimeException e) {
             return CompletableFuture.failedFuture(e);
         }
     }
 
-    private boolean expired(SharedMemorySession session) {
+    /** Once in a while, whoever creates a session removes the expired ones: the store has no threads of its own. */
+    private void purge() {
+        long now = clock.millis();
+        long due = nextPurge.get();
+        if (now >= due && nextPurge.compareAndSet(due, now + PURGE_MILLIS)) {
+            sessions.values().removeIf(this::expired);
+        }
+    }
+
+    /** How many sessions take space. */
+    int size() {
+        return sessions.size();
+    }
+
+    private boolean expired(MemorySession session) {
         return session.expiresAt() <= clock.millis();
     }
 }

@@ -18,16 +18,9 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 /** What a durable store keeps over an orderly close, and over the death of its process. */
-public abstract class ReopenContract extends StoreContract {
-    private final DurableBed bed;
-
+public abstract class ReopenContract extends StoreContract<DurableBed> {
     protected ReopenContract(Supplier<? extends DurableBed> beds) {
-        this(beds.get());
-    }
-
-    private ReopenContract(DurableBed bed) {
-        super(() -> bed);
-        this.bed = bed;
+        super(beds);
     }
 
     @Test
@@ -40,16 +33,16 @@ public abstract class ReopenContract extends StoreContract {
     @DisplayName("completed appends keep their promise")
     void whatWasAppendedIsThereAfterAClose() {
         fill();
-        bed.reopen();
+        bed().reopen();
         assertFilled();
     }
 
     @Test
     void whatWasAppendedIsThereAfterACrash() {
         fill();
-        bed.crash();
+        bed().crash();
         assertFilled();
-        bed.crash();
+        bed().crash();
         assertFilled();
     }
 
@@ -78,11 +71,11 @@ public abstract class ReopenContract extends StoreContract {
     void anEpochThatWasFencedStaysFenced() {
         create();
         Epoch second = claim().epoch();
-        bed.crash();
+        bed().crash();
         assertThat(failureOf(store().append(KEY, FIRST, only(event(LISTENING, 1)))))
                 .isInstanceOf(StaleEpochException.class);
         await(store().append(KEY, second, only(event(LISTENING, 1))));
-        bed.reopen();
+        bed().reopen();
         assertThat(claim().epoch().counter()).isEqualTo(3);
     }
 
@@ -90,9 +83,9 @@ public abstract class ReopenContract extends StoreContract {
     void theJournalGoesOnWhereItWas() {
         create();
         change(new RecordChange.JournalPut("a", bytes("a")), new RecordChange.JournalPut("b", bytes("b")));
-        bed.crash();
+        bed().crash();
         change(new RecordChange.JournalPut("a", bytes("a2")), new RecordChange.JournalPut("c", bytes("c")));
-        bed.reopen();
+        bed().reopen();
         assertThat(claim().record().journal().keySet()).containsExactly("initialize", "a", "b", "c");
     }
 
@@ -100,15 +93,15 @@ public abstract class ReopenContract extends StoreContract {
     void streamsGoOnWhereTheyWere() {
         create();
         append(event(CALL, 1), event(CALL, 2), event(LISTENING, 1));
-        bed.crash();
+        bed().crash();
         append(event(CALL, 3));
         trim(CALL, 1, 2);
         trim(LISTENING, 1);
-        bed.crash();
+        bed().crash();
         assertThat(claim().streams()).isEqualTo(Map.of(LISTENING, new Extent(1, 1), CALL, new Extent(3, 2)));
         await(store().append(
                         KEY, new Epoch(2, 5), new Append(List.of(), List.of(), List.of(new Append.Trim(CALL, 3)))));
-        bed.crash();
+        bed().crash();
         assertThat(claim().streams()).containsOnlyKeys(LISTENING);
     }
 
@@ -117,10 +110,10 @@ public abstract class ReopenContract extends StoreContract {
         fill();
         create(OTHER);
         await(store().delete(KEY));
-        bed.crash();
+        bed().crash();
         assertThat(lookFor(KEY)).isEmpty();
         assertThat(read(CALL)).isEmpty();
-        bed.reopen();
+        bed().reopen();
         assertThat(lookFor(KEY)).isEmpty();
         assertThat(lookFor(OTHER)).isPresent();
     }
@@ -129,14 +122,14 @@ public abstract class ReopenContract extends StoreContract {
     @DisplayName("also when nobody runs who knew the session")
     void aSessionExpiresWhileNobodyRuns() {
         create();
-        change(new RecordChange.Expires(bed.millis() + LIFE.toMillis() * 2));
+        change(new RecordChange.Expires(bed().millis() + LIFE.toMillis() * 2));
         create(OTHER);
-        bed.crash();
-        bed.advance(LIFE);
+        bed().crash();
+        bed().advance(LIFE);
         assertThat(lookFor(OTHER)).isEmpty();
         assertThat(lookFor(KEY)).isPresent();
-        bed.reopen();
-        bed.advance(LIFE);
+        bed().reopen();
+        bed().advance(LIFE);
         assertThat(lookFor(KEY)).isEmpty();
     }
 
@@ -147,7 +140,7 @@ public abstract class ReopenContract extends StoreContract {
             create(key);
             await(store().append(key, FIRST, only(event(LISTENING, 1))));
         }
-        bed.crash();
+        bed().crash();
         for (int i = 0; i < 200; i++) {
             SessionKey key = SessionKey.of("session " + i, "");
             assertThat(lookFor(key).orElseThrow().last(LISTENING)).isOne();

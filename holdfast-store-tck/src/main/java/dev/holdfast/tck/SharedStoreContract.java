@@ -16,28 +16,21 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 
 /** One part of the contract of a store that nodes share; what its tests have in common. */
-abstract class SharedStoreContract extends StoreContract {
+abstract class SharedStoreContract extends StoreContract<SharedBed> {
     static final String NODE = "node-1";
     static final String OTHER_NODE = "node-2";
 
-    private final SharedBed bed;
-
-    SharedStoreContract(SharedBed bed) {
-        super(() -> bed);
-        this.bed = bed;
-    }
-
     SharedStoreContract(Supplier<? extends SharedBed> beds) {
-        this(beds.get());
+        super(beds);
     }
 
     @Override
     SharedSessionStore store() {
-        return bed.store();
+        return bed().store();
     }
 
     SharedSessionStore elsewhere() {
-        return bed.elsewhere();
+        return bed().elsewhere();
     }
 
     /** Creates the session in the hands of the first node. */

@@ -26,8 +26,12 @@ import java.util.concurrent.TimeoutException;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterEach;
 
-/** One part of the contract; what its tests have in common. */
-public abstract class StoreContract {
+/**
+ * One part of the contract; what its tests have in common.
+ *
+ * @param <B> what its tests need of a store
+ */
+public abstract class StoreContract<B extends StoreBed> {
     /** How long a store may take for one operation in a test. */
     static final Duration PATIENCE = Duration.ofSeconds(30);
 
@@ -38,9 +42,9 @@ public abstract class StoreContract {
     static final StreamId LISTENING = StreamId.LISTENING;
     static final StreamId CALL = new StreamId(1, 1);
 
-    private final StoreBed bed;
+    private final B bed;
 
-    StoreContract(Supplier<? extends StoreBed> beds) {
+    StoreContract(Supplier<? extends B> beds) {
         this.bed = beds.get();
     }
 
@@ -49,7 +53,7 @@ public abstract class StoreContract {
         bed.close();
     }
 
-    StoreBed bed() {
+    B bed() {
         return bed;
     }
 

@@ -14,40 +14,33 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 /** The last append may be torn anywhere: it is there whole or not at all, and everything before it is there. */
-public abstract class TornTailContract extends StoreContract {
-    private final TornBed bed;
-
+public abstract class TornTailContract extends StoreContract<TornBed> {
     protected TornTailContract(Supplier<? extends TornBed> beds) {
-        this(beds.get());
-    }
-
-    private TornTailContract(TornBed bed) {
-        super(() -> bed);
-        this.bed = bed;
+        super(beds);
     }
 
     @Test
     @DisplayName("What a failed stage has left behind is whole or not there at all: a log cut anywhere")
     void aTailThatIsCutAnywhereIsWholeOrNotThere() {
-        checkEveryByte(bed::openCut);
+        checkEveryByte(bed()::openCut);
     }
 
     @Test
     @DisplayName("What a failed stage has left behind is whole or not there at all: a byte that is wrong anywhere")
     void aTailWithAWrongByteAnywhereIsWholeOrNotThere() {
-        checkEveryByte(bed::openFlipped);
+        checkEveryByte(bed()::openFlipped);
     }
 
     private void checkEveryByte(LongFunction<SessionStore> open) {
         create();
         append(event(LISTENING, 1), event(LISTENING, 2), event(CALL, 1));
-        long start = bed.logBytes();
+        long start = bed().logBytes();
         Append last = new Append(
                 List.of(event(LISTENING, 3), response(CALL, 2, "1")),
                 List.of(new RecordChange.JournalPut("level", bytes("debug"))),
                 List.of(new Append.Trim(LISTENING, 1)));
         await(store().append(KEY, FIRST, last));
-        long end = bed.logBytes();
+        long end = bed().logBytes();
         assertThat(end).as("the log grows with an append").isGreaterThan(start);
         for (long at = start; at < end; at++) {
             try (SessionStore torn = open.apply(at)) {

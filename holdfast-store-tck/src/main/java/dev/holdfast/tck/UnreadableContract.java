@@ -9,16 +9,9 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 /** A session that can never be read again is lost alone. */
-public abstract class UnreadableContract extends StoreContract {
-    private final DamagedBed bed;
-
+public abstract class UnreadableContract extends StoreContract<DamagedBed> {
     protected UnreadableContract(Supplier<? extends DamagedBed> beds) {
-        this(beds.get());
-    }
-
-    private UnreadableContract(DamagedBed bed) {
-        super(() -> bed);
-        this.bed = bed;
+        super(beds);
     }
 
     @BeforeEach
@@ -32,7 +25,7 @@ public abstract class UnreadableContract extends StoreContract {
     @DisplayName(
             "What meets something of its session that can never be read again fails so: a claim, a look and an append")
     void aRecordThatCannotBeReadFailsAClaimAndAnAppend() {
-        bed.spoilRecord(KEY);
+        bed().spoilRecord(KEY);
         for (int again = 0; again < 2; again++) {
             assertThat(failureOf(store().claim(KEY, 5))).isInstanceOf(UnreadableSessionException.class);
             assertThat(failureOf(store().look(KEY))).isInstanceOf(UnreadableSessionException.class);
@@ -44,7 +37,7 @@ public abstract class UnreadableContract extends StoreContract {
     @Test
     @DisplayName("What meets something of its session that can never be read again fails so: a read")
     void anEventThatCannotBeReadFailsARead() {
-        bed.spoilEvent(KEY, 2);
+        bed().spoilEvent(KEY, 2);
         for (int again = 0; again < 2; again++) {
             assertThat(failureOf(store().read(KEY, LISTENING, 0, Integer.MAX_VALUE)))
                     .isInstanceOf(UnreadableSessionException.class);
@@ -54,7 +47,7 @@ public abstract class UnreadableContract extends StoreContract {
     @Test
     @DisplayName("the session is lost then, and no other")
     void otherSessionsAreThere() {
-        bed.spoilRecord(KEY);
+        bed().spoilRecord(KEY);
         assertThat(failureOf(store().claim(KEY, 5))).isInstanceOf(UnreadableSessionException.class);
         assertThat(lookFor(OTHER)).isPresent();
     }
@@ -62,14 +55,14 @@ public abstract class UnreadableContract extends StoreContract {
     @Test
     @DisplayName("Removes a session and all its events, those that cannot be read too: behind a record")
     void aSessionWhoseRecordCannotBeReadIsRemoved() {
-        bed.spoilRecord(KEY);
+        bed().spoilRecord(KEY);
         assertRemoved();
     }
 
     @Test
     @DisplayName("Removes a session and all its events, those that cannot be read too: an event")
     void aSessionWhoseEventCannotBeReadIsRemoved() {
-        bed.spoilEvent(KEY, 1);
+        bed().spoilEvent(KEY, 1);
         assertRemoved();
     }
 
@@ -77,7 +70,7 @@ public abstract class UnreadableContract extends StoreContract {
         await(store().delete(KEY));
         assertThat(lookFor(KEY)).isEmpty();
         assertThat(read(LISTENING)).isEmpty();
-        bed.reopen();
+        bed().reopen();
         assertThat(lookFor(KEY)).isEmpty();
         assertThat(read(CALL)).isEmpty();
         create();

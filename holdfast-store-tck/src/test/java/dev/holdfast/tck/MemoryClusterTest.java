@@ -59,13 +59,6 @@ class MemoryClusterTest {
     }
 
     @Nested
-    class Trim extends TrimContract {
-        Trim() {
-            super(Bed::new);
-        }
-    }
-
-    @Nested
     class Loss extends LossContract {
         Loss() {
             super(Bed::new);
@@ -80,13 +73,6 @@ class MemoryClusterTest {
     }
 
     @Nested
-    class Expiry extends ExpiryContract {
-        Expiry() {
-            super(Bed::new);
-        }
-    }
-
-    @Nested
     class Concurrency extends ConcurrencyContract {
         Concurrency() {
             super(Bed::new);
@@ -96,13 +82,6 @@ class MemoryClusterTest {
     @Nested
     class Shared extends SharedContract {
         Shared() {
-            super(Bed::new);
-        }
-    }
-
-    @Nested
-    class SharedReaders extends SharedReadersContract {
-        SharedReaders() {
             super(Bed::new);
         }
     }

@@ -59,13 +59,6 @@ class MemoryStoreTest {
     }
 
     @Nested
-    class Trim extends TrimContract {
-        Trim() {
-            super(Bed::new);
-        }
-    }
-
-    @Nested
     class Loss extends LossContract {
         Loss() {
             super(Bed::new);
@@ -75,13 +68,6 @@ class MemoryStoreTest {
     @Nested
     class Epochs extends EpochsContract {
         Epochs() {
-            super(Bed::new);
-        }
-    }
-
-    @Nested
-    class Expiry extends ExpiryContract {
-        Expiry() {
             super(Bed::new);
         }
     }
