@@ -1,6 +1,8 @@
 package dev.holdfast.mcp;
 
 import dev.holdfast.json.JsonRpc;
+import io.modelcontextprotocol.server.transport.HeaderAccessor;
+import io.modelcontextprotocol.server.transport.ServerHttpHeaderValidator;
 import io.modelcontextprotocol.server.transport.ServerTransportSecurityException;
 import io.modelcontextprotocol.server.transport.ServerTransportSecurityValidator;
 import jakarta.servlet.http.HttpServletRequest;
@@ -9,6 +11,7 @@ import java.io.IOException;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.TreeMap;
 import org.slf4j.Logger;
@@ -69,5 +72,27 @@ final class HeaderCheck {
     @FunctionalInterface
     interface Check {
         void validate(HttpServletRequest request) throws ServerTransportSecurityException;
+    }
+
+    /** The check of headers that came with mcp-core 2.1.0. Loaded when somebody gives one, so that older versions do without its types. */
+    static final class Since21 {
+        private Since21() {}
+
+        static HeaderCheck by(ServerHttpHeaderValidator validator) {
+            Objects.requireNonNull(validator, "httpHeaderValidator");
+            return new HeaderCheck(request -> validator.validate(new Headers(request)));
+        }
+
+        private record Headers(HttpServletRequest request) implements HeaderAccessor {
+            @Override
+            public List<String> getHeader(String name) {
+                return Collections.list(request.getHeaders(name));
+            }
+
+            @Override
+            public List<String> getHeaderNames() {
+                return Collections.list(request.getHeaderNames());
+            }
+        }
     }
 }

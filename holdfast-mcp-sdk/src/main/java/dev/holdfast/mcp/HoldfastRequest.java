@@ -32,16 +32,8 @@ public final class HoldfastRequest {
     /** A context that also holds the request. */
     static McpTransportContext context(Object edge, String sessionId, Consumer<Duration> disconnect) {
         HoldfastRequest request = new HoldfastRequest(sessionId, disconnect);
-        McpTransportContext user = user(edge);
+        McpTransportContext user = RequestContext.extracted(edge);
         return key -> key.equals(KEY) ? request : user.get(key);
-    }
-
-    /** Of the request's own context only what its extractor has made: a handler may keep it, and the request shall not stay with it. */
-    private static McpTransportContext user(Object edge) {
-        if (edge instanceof OriginContext origin) {
-            return origin.extracted();
-        }
-        return edge instanceof McpTransportContext given ? given : McpTransportContext.EMPTY;
     }
 
     /** The session id that the client holds. It stays the same when the server's own session is replaced. */

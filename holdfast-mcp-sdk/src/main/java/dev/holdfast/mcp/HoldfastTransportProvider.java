@@ -1,5 +1,6 @@
 package dev.holdfast.mcp;
 
+import dev.holdfast.Session;
 import dev.holdfast.engine.SessionEngine;
 import dev.holdfast.json.backend.McpCoreVersion;
 import dev.holdfast.servlet.McpEndpoint;
@@ -8,14 +9,20 @@ import io.modelcontextprotocol.json.McpJsonMapper;
 import io.modelcontextprotocol.spec.McpSchema;
 import io.modelcontextprotocol.spec.McpStreamableServerSession;
 import io.modelcontextprotocol.spec.McpStreamableServerTransportProvider;
+import io.modelcontextprotocol.util.KeepAliveScheduler;
 import jakarta.servlet.http.HttpServlet;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Predicate;
 import java.util.stream.Stream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import reactor.core.publisher.Mono;
 
 /**
@@ -29,26 +36,27 @@ import reactor.core.publisher.Mono;
  * <p>Register it as a servlet with asynchronous support on the paths that {@link #endpoints} names.
  */
 public final class HoldfastTransportProvider extends HttpServlet implements McpStreamableServerTransportProvider {
+    private static final Logger log = LoggerFactory.getLogger(HoldfastTransportProvider.class);
+
     private final transient SdkBackend backend;
     private final transient SessionEngine engine;
     private final transient McpEndpoint endpoint;
-    private final transient Announcer announcer;
+    private final transient SdkMessages messages;
     private final transient HeaderCheck headers;
-    private final transient TransportLifecycle lifecycle;
+    private final transient Optional<KeepAliveScheduler> keepAlive;
+    private final transient AtomicBoolean started = new AtomicBoolean();
     private final String mcpEndpoint;
     private final List<String> endpoints;
     private final List<String> protocolVersions;
 
     HoldfastTransportProvider(HoldfastTransportProviderBuilder builder) {
         McpJsonMapper mapper = builder.jsonMapper == null ? McpJsonDefaults.getMapper() : builder.jsonMapper;
-        SdkMessages messages = new SdkMessages(mapper);
+        this.messages = new SdkMessages(mapper);
         this.backend = new SdkBackend(messages, builder.immediateExecution);
-        this.engine = builder.core.build(backend);
-        this.endpoint = new McpEndpoint(engine, builder.edge.options(builder.core.context(builder.contextExtractor)));
-        this.announcer = new Announcer(engine, backend, messages);
+        this.engine = builder.engine(backend);
+        this.endpoint = new McpEndpoint(engine, builder.edge.options(builder.context()));
         this.headers = builder.headers;
-        this.lifecycle = new TransportLifecycle(
-                engine, endpoint, Optional.ofNullable(builder.keepAliveInterval).map(backend::keepAlive));
+        this.keepAlive = Optional.ofNullable(builder.keepAliveInterval).map(backend::keepAlive);
         this.mcpEndpoint = builder.mcpEndpoint;
         List<String> paths =
                 Stream.concat(Stream.of(mcpEndpoint), builder.edge.paths()).toList();
@@ -100,7 +108,11 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
     @Override
     public void setSessionFactory(McpStreamableServerSession.Factory factory) {
         backend.factory(Objects.requireNonNull(factory, "factory"));
-        lifecycle.start();
+        if (started.compareAndSet(false, true)) {
+            engine.start();
+            endpoint.start();
+            keepAlive.ifPresent(KeepAliveScheduler::start);
+        }
     }
 
     /**
@@ -109,7 +121,10 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
      */
     @Override
     public Mono<Void> notifyClients(String method, Object params) {
-        return announcer.toAll(method, params);
+        return announce(method, params, session -> true).onErrorResume(failure -> {
+            log.warn("a notification was not kept for every session: {}", failure.toString());
+            return Mono.empty();
+        });
     }
 
     /**
@@ -120,7 +135,17 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
      */
     @Override
     public Mono<Void> notifyClient(String sessionId, String method, Object params) {
-        return announcer.toOne(sessionId, method, params);
+        // where its backend is not there, the session is looked for among all, for whose it is is not known
+        return Mono.defer(() -> backend.connection(sessionId)
+                .map(connection -> SinkTransport.committed(engine.announce(
+                        messages.notification(method, params), connection.clientSessionId(), connection.principal())))
+                .orElseGet(
+                        () -> announce(method, params, session -> session.id().equals(sessionId))));
+    }
+
+    /** It goes into the sessions and not by way of the SDK's: one that has come back may have its client before the SDK knows of it. */
+    private Mono<Void> announce(String method, Object params, Predicate<Session> to) {
+        return Mono.defer(() -> SinkTransport.committed(engine.announce(messages.notification(method, params), to)));
     }
 
     /**
@@ -130,7 +155,11 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
      */
     @Override
     public Mono<Void> closeGracefully() {
-        return lifecycle.close();
+        return Mono.fromCompletionStage(() -> engine.drain(Duration.ZERO)).then(Mono.fromRunnable(() -> {
+            endpoint.stop();
+            keepAlive.ifPresent(KeepAliveScheduler::shutdown);
+            engine.close();
+        }));
     }
 
     @Override

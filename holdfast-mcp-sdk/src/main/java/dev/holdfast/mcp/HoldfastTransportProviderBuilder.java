@@ -5,9 +5,14 @@ import dev.holdfast.Lifetime;
 import dev.holdfast.NodeLimits;
 import dev.holdfast.SessionLifecycleListener;
 import dev.holdfast.SessionLimits;
+import dev.holdfast.engine.SessionEngine;
+import dev.holdfast.engine.SessionEngineBuilder;
+import dev.holdfast.json.HintedBackend;
+import dev.holdfast.json.JsonRpc;
 import dev.holdfast.servlet.Authenticator;
 import dev.holdfast.servlet.EdgeOptions;
 import dev.holdfast.servlet.HttpSseOptions;
+import dev.holdfast.spi.Backend;
 import dev.holdfast.spi.SessionStore;
 import io.modelcontextprotocol.common.McpTransportContext;
 import io.modelcontextprotocol.json.McpJsonMapper;
@@ -16,8 +21,11 @@ import io.modelcontextprotocol.server.transport.ServerHttpHeaderValidator;
 import io.modelcontextprotocol.server.transport.ServerTransportSecurityValidator;
 import jakarta.servlet.http.HttpServletRequest;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.UnaryOperator;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -43,10 +51,36 @@ public final class HoldfastTransportProviderBuilder {
 
     boolean immediateExecution;
     HeaderCheck headers = HeaderCheck.NONE;
-    final EngineKnobs core = new EngineKnobs();
     final EdgeKnobs edge = new EdgeKnobs();
+    private NodeLimits nodeLimits = NodeLimits.DEFAULT;
+    private CallListener calls = CallListener.NONE;
+    private final List<Consumer<SessionEngineBuilder>> knobs = new ArrayList<>();
+    /** Builds nothing: it refuses values when they are given. */
+    private final SessionEngineBuilder range = SessionEngine.builder(
+            (request, sink) -> {
+                throw new IllegalStateException();
+            },
+            JsonRpc.MESSAGES);
 
     HoldfastTransportProviderBuilder() {}
+
+    /** An engine for a backend. */
+    SessionEngine engine(Backend backend) {
+        SessionEngineBuilder engine = SessionEngine.builder(new HintedBackend(backend), JsonRpc.MESSAGES);
+        knobs.forEach(knob -> knob.accept(engine));
+        return engine.build();
+    }
+
+    /** How the context of a request is made, for the backend and for who follows calls. */
+    Function<HttpServletRequest, Object> context() {
+        return RequestContext.of(contextExtractor, calls.headers());
+    }
+
+    private HoldfastTransportProviderBuilder engine(Consumer<SessionEngineBuilder> knob) {
+        knob.accept(range);
+        knobs.add(knob);
+        return this;
+    }
 
     /** How JSON is read and written. Default: the SDK's default mapper. */
     public HoldfastTransportProviderBuilder jsonMapper(McpJsonMapper value) {
@@ -119,7 +153,7 @@ public final class HoldfastTransportProviderBuilder {
     @SuppressWarnings("ExtendsObject") // it is what the type is erased to
     public <V extends Object & ServerHttpHeaderValidator> HoldfastTransportProviderBuilder httpHeaderValidator(
             V value) {
-        headers = SdkHeaderCheck.by(value);
+        headers = HeaderCheck.Since21.by(value);
         return this;
     }
 
@@ -169,14 +203,13 @@ public final class HoldfastTransportProviderBuilder {
 
     /** Who hears of sessions. Default nobody. */
     public HoldfastTransportProviderBuilder sessionLifecycleListener(SessionLifecycleListener value) {
-        core.sessions(value);
-        return this;
+        return engine(engine -> engine.listener(value));
     }
 
     /** Who hears of calls: metrics and traces, for example. Default nobody. */
     public HoldfastTransportProviderBuilder callListener(CallListener value) {
-        core.calls(value);
-        return this;
+        calls = value;
+        return engine(engine -> engine.callListener(value));
     }
 
     /**
@@ -241,25 +274,23 @@ public final class HoldfastTransportProviderBuilder {
 
     /** How much a session may hold. Default {@link SessionLimits#DEFAULT}. */
     public HoldfastTransportProviderBuilder historyLimits(SessionLimits value) {
-        core.limits(value);
-        return this;
+        return engine(engine -> engine.limits(value));
     }
 
     /** How many sessions there may be, and what all together may hold. Default {@link NodeLimits#DEFAULT}. */
     public HoldfastTransportProviderBuilder nodeLimits(NodeLimits value) {
-        core.nodeLimits(value);
-        return this;
+        nodeLimits = value;
+        return engine(engine -> engine.nodeLimits(value));
     }
 
     /** How many sessions there may be, 1 and up. Default 10,000. */
     public HoldfastTransportProviderBuilder maxSessions(int value) {
-        return nodeLimits(core.nodeLimits().withSessions(value));
+        return nodeLimits(nodeLimits.withSessions(value));
     }
 
     /** What keeps sessions beyond this process's memory; the caller closes it. Default: nothing. */
     public HoldfastTransportProviderBuilder store(SessionStore value) {
-        core.store(value);
-        return this;
+        return engine(engine -> engine.store(value));
     }
 
     /**
@@ -267,8 +298,7 @@ public final class HoldfastTransportProviderBuilder {
      * seconds to 365 days; where nodes share the store, also one whose last connection ended in order. Its session of the SDK's server is closed then. Default 10 minutes.
      */
     public HoldfastTransportProviderBuilder parkAfter(Duration value) {
-        core.parkAfter(value);
-        return this;
+        return engine(engine -> engine.parkAfter(value));
     }
 
     /**
@@ -276,8 +306,7 @@ public final class HoldfastTransportProviderBuilder {
      * be unique. At most 64 letters, digits, dots, dashes and underscores. Default {@code node}.
      */
     public HoldfastTransportProviderBuilder nodeName(String value) {
-        core.nodeName(value);
-        return this;
+        return engine(engine -> engine.nodeName(value));
     }
 
     /**
@@ -285,8 +314,7 @@ public final class HoldfastTransportProviderBuilder {
      * them, or run again. Default 3 s.
      */
     public HoldfastTransportProviderBuilder lease(Duration value) {
-        core.lease(value);
-        return this;
+        return engine(engine -> engine.lease(value));
     }
 
     /**

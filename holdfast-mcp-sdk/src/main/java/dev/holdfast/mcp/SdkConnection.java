@@ -78,33 +78,19 @@ final class SdkConnection implements BackendConnection {
                     "the request is not valid JSON-RPC for this server"));
             return;
         }
-        CallWork work = new CallWork();
-        SinkTransport transport =
-                new SinkTransport(messages, sink::sessionId, message -> work.send(() -> sink.send(message)));
-        running.add(work);
-        sink.onCancel(notification -> work.dispose());
-        FatalErrors fatal = new FatalErrors(error -> {
-            running.remove(work);
-            try {
-                died(request, sink, transport, error);
-            } finally {
-                // this interrupts the thread that tells of it, which is not to happen while it writes
-                work.dispose();
-            }
-        });
-        work.begin(fatal.of(() -> stream(parsed, transport)
-                .contextWrite(context -> ThreadLocals.of(request.context(), context)
+        Running call = new Running(request, sink);
+        running.add(call.work);
+        sink.onCancel(notification -> call.work.dispose());
+        call.work.begin(() -> stream(parsed, call.transport)
+                .contextWrite(context -> RequestContext.propagated(request.context(), context)
                         .put(
                                 McpTransportContext.KEY,
                                 HoldfastRequest.context(request.context(), sink.sessionId(), sink::disconnect)))
                 .doFinally(signal -> {
-                    fatal.over();
-                    running.remove(work);
+                    call.work.over();
+                    running.remove(call.work);
                 })
-                .subscribe(
-                        nothing -> {},
-                        failure -> failed(request, sink, transport, failure),
-                        () -> ended(request, sink, transport))));
+                .subscribe(nothing -> {}, call::failed, call::ended));
     }
 
     /** Deprecated in mcp-core 2.1.0, whose other way is not in 2.0.0; it comes to the same. */
@@ -113,54 +99,66 @@ final class SdkConnection implements BackendConnection {
         return session.responseStream(request, transport);
     }
 
-    /**
-     * The SDK keeps the failures of handlers to itself and answers them. What it throws at us is what it meets before: params
-     * that are not what the method takes.
-     */
-    private static void failed(InboundMessage request, CallSink sink, SinkTransport transport, Throwable failure) {
-        if (MUTE.equals(failure.getMessage())) {
-            sink.send(JsonRpc.MESSAGES.error(request.requiredId(), JsonRpc.INTERNAL_ERROR, "Internal error"));
-            return;
-        }
-        boolean params = failure instanceof IllegalArgumentException
-                || failure instanceof ClassCastException
-                || failure instanceof NullPointerException;
-        if (params) {
-            log.debug("the params of {} could not be read", request.method(), failure);
-        } else {
-            log.error("request {} failed outside of its handler", request.method(), failure);
-        }
-        if (!transport.answered()) {
-            sink.send(
-                    params
-                            ? JsonRpc.MESSAGES.error(
-                                    request.requiredId(),
-                                    JsonRpc.INVALID_PARAMS,
-                                    "the params are not what " + request.method() + " takes")
-                            : JsonRpc.MESSAGES.error(request.requiredId(), JsonRpc.INTERNAL_ERROR, NeutralErrors.TEXT));
-        }
-    }
+    /** A call, and how it ends. */
+    private final class Running {
+        private final InboundMessage request;
+        private final CallSink sink;
+        private final CallWork work = new CallWork(this::died);
+        private final SinkTransport transport;
 
-    /** An error that the SDK does not hear of either. */
-    private static void died(InboundMessage request, CallSink sink, SinkTransport transport, Error error) {
-        log.error("the handler of {} ended with an error that is fatal to Reactor", request.method(), error);
-        if (!transport.answered()) {
-            sink.send(JsonRpc.MESSAGES.error(request.requiredId(), JsonRpc.INTERNAL_ERROR, NeutralErrors.TEXT));
+        private Running(InboundMessage request, CallSink sink) {
+            this.request = request;
+            this.sink = sink;
+            this.transport =
+                    new SinkTransport(messages, sink::sessionId, message -> work.send(() -> sink.send(message)));
         }
-    }
 
-    /** A handler that ends without a result would leave its client waiting for ever. */
-    private static void ended(InboundMessage request, CallSink sink, SinkTransport transport) {
-        if (!transport.answered()) {
-            sink.send(JsonRpc.MESSAGES.error(
-                    request.requiredId(), JsonRpc.INTERNAL_ERROR, "the handler ended without a result"));
+        private void answer(int code, String message) {
+            if (!transport.answered()) {
+                sink.send(JsonRpc.MESSAGES.error(request.requiredId(), code, message));
+            }
+        }
+
+        /**
+         * The SDK keeps the failures of handlers to itself and answers them. What it throws at us is what it meets before: params
+         * that are not what the method takes.
+         */
+        private void failed(Throwable failure) {
+            if (MUTE.equals(failure.getMessage())) {
+                sink.send(JsonRpc.MESSAGES.error(request.requiredId(), JsonRpc.INTERNAL_ERROR, "Internal error"));
+            } else if (failure instanceof IllegalArgumentException
+                    || failure instanceof ClassCastException
+                    || failure instanceof NullPointerException) {
+                log.debug("the params of {} could not be read", request.method(), failure);
+                answer(JsonRpc.INVALID_PARAMS, "the params are not what " + request.method() + " takes");
+            } else {
+                log.error("request {} failed outside of its handler", request.method(), failure);
+                answer(JsonRpc.INTERNAL_ERROR, NeutralErrors.TEXT);
+            }
+        }
+
+        /** An error that the SDK does not hear of either. */
+        private void died(Error error) {
+            running.remove(work);
+            try {
+                log.error("the handler of {} ended with an error that is fatal to Reactor", request.method(), error);
+                answer(JsonRpc.INTERNAL_ERROR, NeutralErrors.TEXT);
+            } finally {
+                // this interrupts the thread that tells of it, which is not to happen while it writes
+                work.dispose();
+            }
+        }
+
+        /** A handler that ends without a result would leave its client waiting for ever. */
+        private void ended() {
+            answer(JsonRpc.INTERNAL_ERROR, "the handler ended without a result");
         }
     }
 
     @Override
     public void notify(InboundMessage notification) {
         take(() -> session.accept(messages.read(notification.bytes(), McpSchema.JSONRPCNotification.class))
-                .contextWrite(context -> ThreadLocals.of(notification.context(), context)
+                .contextWrite(context -> RequestContext.propagated(notification.context(), context)
                         .put(
                                 McpTransportContext.KEY,
                                 HoldfastRequest.context(notification.context(), listening.sessionId(), retry -> {}))));

@@ -10,6 +10,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import reactor.core.Disposables;
 import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Scheduler;
 import reactor.core.scheduler.Schedulers;
@@ -19,7 +20,7 @@ import reactor.core.scheduler.Schedulers;
 class CallWorkTest {
     private static final CompletionStage<Void> SENT = CompletableFuture.completedFuture(null);
 
-    private final CallWork work = new CallWork();
+    private final CallWork work = new CallWork(error -> {});
     private final CountDownLatch sending = new CountDownLatch(1);
     private final CountDownLatch goesOn = new CountDownLatch(1);
 
@@ -39,7 +40,7 @@ class CallWorkTest {
         CompletableFuture<Boolean> interruptedBehind = new CompletableFuture<>();
         Scheduler scheduler = Schedulers.newBoundedElastic(1, 10, "handler");
         try {
-            work.begin(Mono.fromRunnable(() -> {
+            work.begin(() -> Mono.fromRunnable(() -> {
                         work.send(() -> {
                             CompletionStage<Void> sent = slowly();
                             interruptedInIt.complete(Thread.currentThread().isInterrupted());
@@ -68,7 +69,7 @@ class CallWorkTest {
     @Test
     void theLastOfSeveralThatSendLetsItEnd() throws Exception {
         CompletableFuture<Void> ended = new CompletableFuture<>();
-        work.begin(() -> ended.complete(null));
+        work.begin(() -> () -> ended.complete(null));
         CompletableFuture<Void> sender = CompletableFuture.runAsync(() -> work.send(this::slowly));
         assertThat(sending.await(20, SECONDS)).isTrue();
 
@@ -86,7 +87,7 @@ class CallWorkTest {
         CompletableFuture<Void> ended = new CompletableFuture<>();
 
         work.dispose();
-        work.begin(() -> ended.complete(null));
+        work.begin(() -> () -> ended.complete(null));
 
         assertThat(ended).isDone();
     }
@@ -95,7 +96,7 @@ class CallWorkTest {
     @Test
     void aHandlerThatGoesOnSendingIsEndedOnce() {
         ThreadMXBean threads = ManagementFactory.getThreadMXBean();
-        work.begin(() -> {});
+        work.begin(Disposables::single);
         work.dispose();
         long before = threads.getTotalStartedThreadCount();
 
