@@ -235,40 +235,29 @@ final class CallForwarder {
      */
     private void send(
             String node, Member host, Supplier<byte[]> message, CompletableFuture<Optional<NodeMessage>> answer) {
-        store.insist(node, () -> store.bus().send(host.node(), message.get())).whenComplete((sent, failure) -> {
-            if (failure != null) {
-                answer.completeExceptionally(failure);
-            } else if (sent) {
-                sendLater(node, host, message, answer);
-            } else {
-                look(node, host, message, answer);
-            }
-        });
-    }
-
-    /** The node does not live any more, or has too much in its inbox. */
-    private void look(
-            String node, Member host, Supplier<byte[]> message, CompletableFuture<Optional<NodeMessage>> answer) {
-        store.insist(node, () -> store.lives(Optional.of(host))).whenComplete((lives, failure) -> {
-            if (failure != null) {
-                answer.completeExceptionally(failure);
-            } else if (lives) {
-                sendLater(node, host, message, answer);
-            } else {
-                answer.complete(Optional.empty());
-            }
-        });
-    }
-
-    private void sendLater(
-            String node, Member host, Supplier<byte[]> message, CompletableFuture<Optional<NodeMessage>> answer) {
-        engine.later(
-                () -> {
-                    if (!answer.isDone()) {
-                        send(node, host, message, answer);
+        store.insist(node, () -> store.bus().send(host.node(), message.get()))
+                // a node that has not got it does not live any more, or has too much in its inbox
+                .thenCompose(sent -> sent
+                        ? CompletableFuture.completedFuture(true)
+                        : store.insist(node, () -> store.lives(Optional.of(host))))
+                .whenComplete((lives, failure) -> {
+                    if (failure != null) {
+                        answer.completeExceptionally(failure);
+                    } else if (lives) {
+                        engine.later(
+                                () -> sendAgain(node, host, message, answer),
+                                engine.setting().lease().toMillis());
+                    } else {
+                        answer.complete(Optional.empty());
                     }
-                },
-                engine.setting().lease().toMillis());
+                });
+    }
+
+    private void sendAgain(
+            String node, Member host, Supplier<byte[]> message, CompletableFuture<Optional<NodeMessage>> answer) {
+        if (!answer.isDone()) {
+            send(node, host, message, answer);
+        }
     }
 
     private CompletionStage<Optional<Call.Outcome>> answered(

@@ -48,7 +48,7 @@ final class JournalVersions {
      */
     CompletionStage<Call.Outcome> catchUpFor(LiveSession session, Call.Outcome outcome) {
         return outcome instanceof Call.Accepted accepted && accepted.call() instanceof LiveCall call
-                ? catchUp(session)
+                ? catchUp(session, CompletableFuture::failedFuture)
                         .handle((done, failure) -> failure == null ? outcome : unread(session, call, outcome, failure))
                 : CompletableFuture.completedFuture(outcome);
     }
@@ -88,14 +88,9 @@ final class JournalVersions {
         return catchUpIfPossible(session);
     }
 
-    /** Completes when the session and its backend have the newest version that is known of; fails where that cannot be read. */
-    private CompletionStage<Void> catchUp(LiveSession session) {
-        return catchUp(session, CompletableFuture::failedFuture);
-    }
-
-    /** The same, but completes also where that cannot be read: whatever waits goes on then. */
+    /** Completes when the session and its backend have the newest version that is known of, or that cannot be read: whatever waits goes on. */
     CompletionStage<Void> catchUpIfPossible(LiveSession session) {
-        return catchUp(session).exceptionally(failure -> {
+        return catchUp(session, CompletableFuture::failedFuture).exceptionally(failure -> {
             if (!ends(session, failure)) {
                 // the next call catches up, or does not run
                 tell(session, "", failure);

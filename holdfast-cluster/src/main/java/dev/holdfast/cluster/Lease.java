@@ -1,9 +1,9 @@
 package dev.holdfast.cluster;
 
 import dev.holdfast.StoreUnavailableException;
+import dev.holdfast.session.StoreQuestion;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
@@ -133,23 +133,24 @@ final class Lease {
             return;
         }
         long asked = clock.getAsLong();
-        ask(() -> bus.begin(node, length).thenApply(begun -> held(node, asked)), (held, failure) -> {
-            if (failure != null) {
-                tellFailure("no lease for {}: {}", node, failure);
-                state.compareAndSet(beginning, new Without(false));
-                hearer.busWorks(false);
-                first.complete(null);
-                return;
-            }
-            if (state.compareAndSet(beginning, held)) {
-                logger.info("this node is {}", node);
-                failing.set(false);
-                hearer.busWorks(true);
-            } else {
-                letGo(held);
-            }
-            first.complete(null);
-        });
+        StoreQuestion.asked(() -> bus.begin(node, length).thenApply(begun -> held(node, asked)))
+                .whenComplete((held, failure) -> {
+                    if (failure != null) {
+                        tellFailure("no lease for {}: {}", node, failure);
+                        state.compareAndSet(beginning, new Without(false));
+                        hearer.busWorks(false);
+                        first.complete(null);
+                        return;
+                    }
+                    if (state.compareAndSet(beginning, held)) {
+                        logger.info("this node is {}", node);
+                        failing.set(false);
+                        hearer.busWorks(true);
+                    } else {
+                        letGo(held);
+                    }
+                    first.complete(null);
+                });
     }
 
     private Held held(String node, long asked) {
@@ -158,7 +159,7 @@ final class Lease {
 
     private void renew(Held held) {
         long asked = clock.getAsLong();
-        ask(() -> bus.renew(held.node, length), (renewed, failure) -> {
+        StoreQuestion.asked(() -> bus.renew(held.node, length)).whenComplete((renewed, failure) -> {
             hearer.busWorks(failure == null);
             if (failure != null) {
                 tellFailure("the lease of {} could not be renewed: {}", held.node, failure);
@@ -173,9 +174,7 @@ final class Lease {
 
     private void tellFailure(String what, String node, Throwable failure) {
         if (!(state.get() instanceof Ended) && failing.compareAndSet(false, true)) {
-            Throwable cause =
-                    failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
-            logger.warn(what, node, cause.toString());
+            logger.warn(what, node, String.valueOf(LastingQuestions.causeOf(failure)));
         }
     }
 
@@ -206,27 +205,12 @@ final class Lease {
     private CompletionStage<Void> letGo(Held held) {
         held.inbox.close();
         CompletableFuture<Void> done = new CompletableFuture<>();
-        ask(() -> bus.end(held.node), (ended, failure) -> {
+        StoreQuestion.asked(() -> bus.end(held.node)).whenComplete((ended, failure) -> {
             if (failure != null) {
                 logger.warn("other nodes wait until the lease of {} has lapsed: {}", held.node, failure.toString());
             }
             done.complete(null);
         });
         return done;
-    }
-
-    /** What has to be done when the bus has answered, or has failed. */
-    private interface Then<T> {
-        void answered(T value, @Nullable Throwable failure);
-    }
-
-    private static <T> void ask(Supplier<CompletionStage<T>> question, Then<T> then) {
-        CompletionStage<T> answer;
-        try {
-            answer = question.get();
-        } catch (Throwable e) {
-            answer = CompletableFuture.failedFuture(e);
-        }
-        answer.whenComplete(then::answered);
     }
 }

@@ -17,6 +17,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** What one node tells another of a session that both have. Its bytes begin with a version, a kind, and the session's key. */
@@ -203,7 +204,14 @@ sealed interface NodeMessage {
                         key,
                         new Cancellation(new RequestId(from.text()), from.message(), from.number(), from.number()));
             case 8 -> new Notified(key, from.epoch(), from.message());
-            case 9 -> new Forwarded(key, from.epoch(), from.text(), from.number(), from.messages(), from.numbers());
+            case 9 ->
+                new Forwarded(
+                        key,
+                        from.epoch(),
+                        from.text(),
+                        from.number(),
+                        from.list(1, from::message),
+                        from.list(Long.BYTES, from::number));
             case 10 -> new Taken(key, from.number(), from.stream(), from.epoch());
             case 11 -> new Declined(key, from.number(), new NotTaken(NotTaken.Kind.valueOf(from.text()), from.text()));
             case 12 -> new Read(key);
@@ -310,26 +318,19 @@ sealed interface NodeMessage {
             return bytes;
         }
 
-        List<InboundMessage> messages() {
+        /**
+         * As many of them as a number says.
+         *
+         * @param least how many bytes one has at least
+         */
+        <T> List<T> list(int least, Supplier<T> one) {
             long count = number();
-            if (count < 0 || count > in.remaining()) {
+            if (count < 0 || count > in.remaining() / least) {
                 throw new IllegalArgumentException("a message that was cut");
             }
-            List<InboundMessage> all = new ArrayList<>();
+            List<T> all = new ArrayList<>();
             for (long i = 0; i < count; i++) {
-                all.add(message());
-            }
-            return all;
-        }
-
-        List<Long> numbers() {
-            long count = number();
-            if (count < 0 || count > in.remaining() / Long.BYTES) {
-                throw new IllegalArgumentException("a message that was cut");
-            }
-            List<Long> all = new ArrayList<>();
-            for (long i = 0; i < count; i++) {
-                all.add(number());
+                all.add(one.get());
             }
             return all;
         }

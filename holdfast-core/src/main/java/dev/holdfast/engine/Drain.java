@@ -32,7 +32,6 @@ final class Drain {
     private static final long BACKENDS_NANOS = TimeUnit.SECONDS.toNanos(10);
 
     private final LiveSessions live;
-    private final NodeCounts counts;
     private final EngineClock clock;
     private final ScheduledExecutorService scheduler;
     private final AtomicBoolean begun = new AtomicBoolean();
@@ -42,9 +41,8 @@ final class Drain {
     private volatile boolean handingOver;
     private final CompletableFuture<Void> done = new CompletableFuture<>();
 
-    Drain(LiveSessions live, NodeCounts counts, EngineClock clock, ScheduledExecutorService scheduler) {
+    Drain(LiveSessions live, EngineClock clock, ScheduledExecutorService scheduler) {
         this.live = live;
-        this.counts = counts;
         this.clock = clock;
         this.scheduler = scheduler;
     }
@@ -86,7 +84,7 @@ final class Drain {
 
     /** How many calls are not over; one on its way to another node is in both counts. */
     private int running() {
-        return Math.max(counts.running(), counts.forwarded());
+        return Math.max(live.running(), live.forwarded());
     }
 
     /** A session for which other nodes wait leaves when its own calls are over. */
@@ -123,7 +121,7 @@ final class Drain {
     private void endConnections() {
         handingOver = true;
         live.all().forEach(session -> session.end().handOver());
-        await(() -> counts.forwarded() == 0 && nobodyReads(), clock.now() + CONNECTIONS_NANOS, this::endSessions);
+        await(() -> live.forwarded() == 0 && nobodyReads(), clock.now() + CONNECTIONS_NANOS, this::endSessions);
     }
 
     private boolean nobodyReads() {
@@ -138,7 +136,7 @@ final class Drain {
     /** Sessions that are being opened end themselves when they are. */
     private void endSessions() {
         live.all().forEach(session -> session.end().drain());
-        await(counts::nothingIsLeft, clock.now() + BACKENDS_NANOS, () -> done.complete(null));
+        await(live::nothingIsLeft, clock.now() + BACKENDS_NANOS, () -> done.complete(null));
     }
 
     /** Goes on when the condition holds, or at the deadline. */

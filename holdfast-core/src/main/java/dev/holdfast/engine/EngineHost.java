@@ -46,7 +46,10 @@ final class EngineHost implements SessionHost, ClusterMembership.Host {
     private final RandomGenerator random;
     private final ScheduledExecutorService scheduler;
     private final Telemetry telemetry;
-    private final Node node;
+    private final LiveSessions live;
+    private final ParkedSessions parked;
+    private final NodeMemory memory;
+    private final Drain drain;
     private final ClusterMembership cluster;
     private final StreamSetting streams;
     private final BiFunction<String, String, CompletionStage<Boolean>> terminator;
@@ -60,9 +63,12 @@ final class EngineHost implements SessionHost, ClusterMembership.Host {
             ScheduledExecutorService scheduler,
             EngineClock clock,
             Telemetry telemetry,
-            Node node,
+            LiveSessions live,
+            ParkedSessions parked,
+            NodeMemory memory,
+            Drain drain,
             BiFunction<String, String, CompletionStage<Boolean>> terminator) {
-        this.backend = limited(builder, scheduler, clock, node);
+        this.backend = limited(builder, scheduler, clock, live);
         this.messages = builder.messages;
         this.executor = builder.executor;
         this.promise = builder.store.promise();
@@ -72,8 +78,11 @@ final class EngineHost implements SessionHost, ClusterMembership.Host {
         this.random = builder.random;
         this.scheduler = scheduler;
         this.telemetry = telemetry;
-        this.node = node;
-        this.streams = new StreamSetting(limits, messages, clock, node.memory());
+        this.live = live;
+        this.parked = parked;
+        this.memory = memory;
+        this.drain = drain;
+        this.streams = new StreamSetting(limits, messages, clock, memory);
         this.terminator = terminator;
         this.setting = new ClusterMembership.Setting(
                 builder.nodeName,
@@ -89,14 +98,18 @@ final class EngineHost implements SessionHost, ClusterMembership.Host {
     }
 
     private static Backend limited(
-            SessionEngineBuilder builder, ScheduledExecutorService scheduler, EngineClock clock, Node node) {
+            SessionEngineBuilder builder, ScheduledExecutorService scheduler, EngineClock clock, LiveSessions live) {
         int most = builder.backend.mostConnections();
         if (most == Integer.MAX_VALUE) {
             return builder.backend;
         }
-        UnusedBackends unused = new UnusedBackends(node.live(), clock::now);
         Quota quota = new Quota(most, builder.nodeLimits.principalShare(), Refusal.BACKENDS);
-        BackendPlaces places = new BackendPlaces(quota, unused::releaseOne, clock::now, scheduler, builder.executor);
+        LimitedBackend.BackendPlaces places = new LimitedBackend.BackendPlaces(
+                quota,
+                principal -> live.releaseBackend(principal, clock.now()),
+                clock::now,
+                scheduler,
+                builder.executor);
         return new LimitedBackend(builder.backend, places, builder.messages);
     }
 
@@ -142,17 +155,17 @@ final class EngineHost implements SessionHost, ClusterMembership.Host {
 
     @Override
     public Iterable<LiveSession> sessions() {
-        return node.live().all();
+        return live.all();
     }
 
     @Override
     public Optional<LiveSession> session(SessionKey key) {
-        return node.live().get(key);
+        return live.get(key);
     }
 
     @Override
     public CompletionStage<Optional<SessionKey>> endOne(String principal) {
-        return node.admission().endOne(principal);
+        return live.endOne(principal);
     }
 
     @Override
@@ -216,42 +229,42 @@ final class EngineHost implements SessionHost, ClusterMembership.Host {
 
     @Override
     public boolean draining() {
-        return node.drain().begun();
+        return drain.begun();
     }
 
     @Override
     public boolean handingOver() {
-        return node.drain().handingOver();
+        return drain.handingOver();
     }
 
     @Override
     public Optional<Refusal> noRoomFor(String principal, int requests) {
-        return node.counts().noRoomFor(principal, requests);
+        return live.noRoomFor(principal, requests);
     }
 
     @Override
     public void running(String principal, int more) {
-        node.counts().running(principal, more);
+        live.running(principal, more);
     }
 
     @Override
     public void forwarded(int more) {
-        node.counts().forwarded(more);
+        live.forwarded(more);
     }
 
     @Override
     public void makeRoom() {
-        node.memory().makeRoom();
+        memory.makeRoom();
     }
 
     @Override
     public boolean canPark(String principal, long bytes) {
-        return node.parked().hasRoom(principal, bytes);
+        return parked.hasRoom(principal, bytes);
     }
 
     @Override
     public void leaves(String principal) {
-        node.admission().leaves(principal);
+        live.leaves(principal);
     }
 
     @Override
@@ -266,12 +279,12 @@ final class EngineHost implements SessionHost, ClusterMembership.Host {
             Duration margin) {
         if (cluster.anyNodeRestores()) {
             // it counts here until the store ends it
-            node.parked().left(key, new Left(principal, bytes, since + patience + margin.toNanos()));
+            parked.left(key, new Left(principal, bytes, since + patience + margin.toNanos()));
             left(key);
             return;
         }
-        node.parked().add(key, new Parked(id, principal, epoch, bytes, since, patience));
-        node.live().remove(key);
+        parked.add(key, new Parked(id, principal, epoch, bytes, since, patience));
+        live.remove(key);
     }
 
     @Override
@@ -292,13 +305,13 @@ final class EngineHost implements SessionHost, ClusterMembership.Host {
 
     @Override
     public void forget(SessionKey key) {
-        node.parked().gone(key);
+        parked.gone(key);
         left(key);
     }
 
     private void left(SessionKey key) {
         cluster.left(key);
-        node.live().remove(key);
+        live.remove(key);
     }
 
     @Override
@@ -308,16 +321,16 @@ final class EngineHost implements SessionHost, ClusterMembership.Host {
 
     @Override
     public void ended() {
-        node.counts().sessionEnded();
+        live.ended();
     }
 
     @Override
     public void abandoned(String principal) {
-        node.admission().abandoned(principal);
+        live.abandoned(principal);
     }
 
     @Override
     public void closing(CompletionStage<Void> closed) {
-        node.counts().closing(closed);
+        live.closing(closed);
     }
 }

@@ -1,5 +1,7 @@
 package dev.holdfast.engine;
 
+import dev.holdfast.Opening.Opened;
+import dev.holdfast.Quota;
 import dev.holdfast.Refusal;
 import dev.holdfast.spi.Backend;
 import dev.holdfast.spi.BackendConnection;
@@ -8,8 +10,23 @@ import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.ListeningSink;
 import dev.holdfast.spi.MessageFactory;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
+import java.util.concurrent.Future;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.LongSupplier;
+import java.util.function.Predicate;
+import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A backend that has no more connections at once than it says. A new session is turned away where all of them are in use; a
@@ -147,6 +164,193 @@ final class LimitedBackend implements Backend {
             boolean first = !closed;
             closed = true;
             return first;
+        }
+    }
+
+    /**
+     * The places of a backend's connections, of which there are so many. A place is taken before a connection is opened, and is free
+     * again when nothing of the connection is left. Those who wait for one are served in their order. For each of them that no
+     * connection on its way out makes room for, a connection ends that nobody uses. Safe for use by any thread.
+     */
+    static final class BackendPlaces {
+        private static final Logger logger = LoggerFactory.getLogger(BackendPlaces.class);
+        /** How long it takes until those who wait because all connections are in use are looked after again. */
+        private static final long LOOK_MILLIS = 50;
+
+        private final Quota quota;
+        private final Predicate<String> makeRoom;
+        private final LongSupplier clock;
+        private final ScheduledExecutorService scheduler;
+        private final Executor executor;
+        private final ReentrantLock lock = new ReentrantLock();
+        private final Set<Place> waiting = new LinkedHashSet<>();
+        private final AtomicInteger looks = new AtomicInteger();
+        private int leaving;
+        private boolean lookComes;
+
+        /**
+         * Places that are all free.
+         *
+         * @param makeRoom ends a connection that nobody uses, of a principal, or of any for the empty one, and returns when its end has begun;
+         *     false if all are in use
+         * @param clock tells nanoseconds
+         * @param executor where those go on who have waited; they may block there
+         */
+        BackendPlaces(
+                Quota quota,
+                Predicate<String> makeRoom,
+                LongSupplier clock,
+                ScheduledExecutorService scheduler,
+                Executor executor) {
+            this.quota = quota;
+            this.makeRoom = makeRoom;
+            this.clock = clock;
+            this.scheduler = scheduler;
+            this.executor = executor;
+        }
+
+        /** The place of one connection. */
+        final class Place {
+            private final CompletableFuture<Boolean> granted = new CompletableFuture<>();
+            private final String principal;
+            private final long deadline;
+            private boolean leaves;
+
+            private Place(String principal, Duration patience) {
+                this.principal = principal;
+                this.deadline = clock.getAsLong() + patience.toNanos();
+            }
+
+            /** Completes with true when the place is taken, and with false when there is none. */
+            CompletionStage<Boolean> granted() {
+                return granted;
+            }
+
+            /** Gives up waiting; changes nothing where the place is taken. */
+            void abandon() {
+                if (locked(() -> waiting.remove(this))) {
+                    granted.complete(false);
+                }
+            }
+
+            /** The connection is on its way out. */
+            void leaves() {
+                locked(() -> {
+                    leaving += leaves ? 0 : 1;
+                    leaves = true;
+                    return leaving;
+                });
+            }
+
+            /** Nothing is left of the connection; called once. */
+            void free() {
+                locked(() -> {
+                    leaving -= leaves ? 1 : 0;
+                    quota.add(principal, -1);
+                    return leaving;
+                });
+                look();
+            }
+
+            private void goOn() {
+                try {
+                    executor.execute(() -> granted.complete(true));
+                } catch (RuntimeException | Error e) {
+                    // there may be too many threads, or an executor that is full
+                    logger.error("nobody opens a backend for a session that waits for it", e);
+                    granted.complete(false);
+                    free();
+                }
+            }
+        }
+
+        /**
+         * Asks for a place.
+         *
+         * @param principal for whom, empty for nobody in particular
+         * @param patience how long to wait where all connections are in use; one that is on its way out is waited for in any case
+         */
+        Place ask(String principal, Duration patience) {
+            Place place = new Place(principal, patience);
+            boolean free = locked(() -> {
+                boolean now = waiting.isEmpty() && quota.take(principal, 1).isEmpty();
+                if (!now) {
+                    waiting.add(place);
+                }
+                return now;
+            });
+            if (free) {
+                place.granted.complete(true);
+            } else {
+                look();
+            }
+            return place;
+        }
+
+        /** Looks after those who wait, on one thread at a time: two would end more connections than are needed. */
+        private void look() {
+            if (looks.getAndIncrement() > 0) {
+                return;
+            }
+            int missed = 1;
+            while (missed > 0) {
+                grant();
+                while (makesRoom()) {
+                    grant();
+                }
+                refuse();
+                missed = looks.addAndGet(-missed);
+            }
+        }
+
+        /** Makes room for the first of those for whom no connection is on its way out. Who has his share gets the place of his own only. */
+        private boolean makesRoom() {
+            List<Place> without = locked(() -> waiting.stream().skip(leaving).toList());
+            return without.stream()
+                    .map(place -> quota.hasShare(place.principal) ? place.principal : "")
+                    .distinct()
+                    .anyMatch(makeRoom);
+        }
+
+        private void grant() {
+            List<Place> next = new ArrayList<>(0);
+            locked(() -> {
+                waiting.removeIf(place -> quota.take(place.principal, 1).isEmpty() && next.add(place));
+                return next;
+            });
+            next.forEach(Place::goOn);
+        }
+
+        /** Turns those away who have waited for long enough, and for whom no connection is on its way out. */
+        private void refuse() {
+            long now = clock.getAsLong();
+            List<Place> late = locked(() -> {
+                List<Place> refused = waiting.stream()
+                        .skip(leaving)
+                        .filter(place -> now - place.deadline >= 0)
+                        .toList();
+                refused.forEach(waiting::remove);
+                if (waiting.size() > leaving && !lookComes) {
+                    lookComes = true;
+                    Future<?> unused = scheduler.schedule(this::lookAgain, LOOK_MILLIS, TimeUnit.MILLISECONDS);
+                }
+                return refused;
+            });
+            late.forEach(place -> place.granted.complete(false));
+        }
+
+        private void lookAgain() {
+            locked(() -> lookComes = false);
+            look();
+        }
+
+        private <T> T locked(Supplier<T> change) {
+            lock.lock();
+            try {
+                return change.get();
+            } finally {
+                lock.unlock();
+            }
         }
     }
 }

@@ -29,14 +29,12 @@ final class Opener {
 
     private final SessionHost host;
     private final LiveSessions live;
-    private final Admission admission;
     private final ClusterMembership cluster;
 
-    Opener(SessionHost host, Node node, ClusterMembership cluster) {
+    Opener(SessionHost host, ClusterMembership cluster, LiveSessions live) {
         this.host = host;
         this.cluster = cluster;
-        this.live = node.live();
-        this.admission = node.admission();
+        this.live = live;
     }
 
     /** Opens a session whose client has sent its {@code initialize} already. */
@@ -68,7 +66,10 @@ final class Opener {
     }
 
     private Optional<Refusal> enter(String principal) {
-        return cluster.refusedLately(principal) ? Optional.of(Refusal.PRINCIPAL_SESSIONS) : admission.enter(principal);
+        if (cluster.refusedLately(principal)) {
+            return Optional.of(Refusal.PRINCIPAL_SESSIONS);
+        }
+        return live.enter(principal, host::draining);
     }
 
     private LiveSession session(String principal, Lifetime lifetime, boolean listensOnly) {

@@ -10,6 +10,7 @@ import dev.holdfast.Quota;
 import dev.holdfast.Refusal;
 import dev.holdfast.Session;
 import dev.holdfast.SessionDescription;
+import dev.holdfast.SessionState;
 import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.Termination;
 import dev.holdfast.WriteStall;
@@ -27,7 +28,9 @@ import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionRecord;
 import dev.holdfast.spi.SessionStore;
 import java.time.Duration;
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -56,12 +59,12 @@ public final class SessionEngine implements AutoCloseable {
     private final Duration sweepInterval;
     private final long parkNanos;
     private final Telemetry telemetry;
-    private final Capacity capacity;
-    private final Node node;
+    private final LiveSessions live;
+    private final NodeMemory memory;
+    private final Drain drain;
     private final EngineHost host;
     private final SessionFinder finder;
     private final Opener opener;
-    private final OpenSessions open;
     private volatile Future<?> sweeping = CompletableFuture.completedFuture(null);
 
     SessionEngine(SessionEngineBuilder builder) {
@@ -75,23 +78,16 @@ public final class SessionEngine implements AutoCloseable {
         SessionEngineBuilder.Scheduling scheduling = builder.scheduling();
         this.scheduler = scheduling.scheduler();
         this.releaseOwned = scheduling.release();
-        LiveSessions live = new LiveSessions();
-        NodeCounts counts = new NodeCounts(builder.nodeLimits);
-        this.capacity = new Capacity(live, builder.nodeLimits);
-        Drain drain = new Drain(live, counts, clock, scheduler);
-        this.node = new Node(
-                live,
-                new ParkedSessions(builder.nodeLimits),
-                counts,
-                new NodeMemory(live, builder.nodeLimits, budget),
-                drain,
-                new Admission(capacity, drain, counts, live));
-        this.host = new EngineHost(builder, scheduler, clock, telemetry, node, this::terminateAny);
+        this.live = new LiveSessions(limits);
+        ParkedSessions parked = new ParkedSessions(limits);
+        this.memory = new NodeMemory(live, limits, budget);
+        this.drain = new Drain(live, clock, scheduler);
+        this.host =
+                new EngineHost(builder, scheduler, clock, telemetry, live, parked, memory, drain, this::terminateAny);
         ClusterMembership cluster = host.cluster();
         ExpiryClock expiry = new ExpiryClock(builder.storeClock(), builder.clock);
-        this.finder = new SessionFinder(host, node, new Restore(host, node, cluster, expiry), cluster);
-        this.opener = new Opener(host, node, cluster);
-        this.open = new OpenSessions(live);
+        this.finder = new SessionFinder(host, cluster, live, parked, expiry);
+        this.opener = new Opener(host, cluster, live);
     }
 
     /**
@@ -163,7 +159,7 @@ public final class SessionEngine implements AutoCloseable {
      * you need: for each the stream takes and releases that session's lock, and never holds one.
      */
     public Stream<SessionDescription> sessions() {
-        return open.described();
+        return open().map(LiveSession::described);
     }
 
     /**
@@ -173,7 +169,18 @@ public final class SessionEngine implements AutoCloseable {
      * @return completes when the store does not have it any more; fails if the store could not say so yet
      */
     public CompletionStage<Termination> terminate(String shortId) {
-        return open.terminate(shortId);
+        List<LiveSession> named = open().filter(session -> session.shortId().equals(shortId))
+                .limit(2)
+                .toList();
+        return switch (named.size()) {
+            case 0 -> CompletableFuture.completedFuture(Termination.UNKNOWN);
+            case 1 -> named.get(0).terminate().thenApply(done -> Termination.ENDED);
+            default -> CompletableFuture.completedFuture(Termination.AMBIGUOUS);
+        };
+    }
+
+    private Stream<LiveSession> open() {
+        return live.all().stream().filter(session -> session.state() != SessionState.CLOSED);
     }
 
     /**
@@ -185,8 +192,7 @@ public final class SessionEngine implements AutoCloseable {
      */
     public CompletionStage<Void> announce(OutboundMessage notification, String id, String principal) {
         requireNotification(notification);
-        return node.live()
-                .get(SessionKey.of(id, principal))
+        return live.get(SessionKey.of(id, principal))
                 .map(session -> announce(notification, List.of(session)))
                 .orElse(SessionLog.DONE);
     }
@@ -201,7 +207,7 @@ public final class SessionEngine implements AutoCloseable {
      * @throws IllegalArgumentException if the message has an id
      */
     public CompletionStage<Void> announce(OutboundMessage notification, Predicate<? super Session> to) {
-        return announce(notification, node.live().all().stream().filter(to).toList());
+        return announce(notification, live.all().stream().filter(to).toList());
     }
 
     private static void requireNotification(OutboundMessage message) {
@@ -220,22 +226,39 @@ public final class SessionEngine implements AutoCloseable {
 
     /** How many sessions are in memory. */
     public int size() {
-        return node.live().size();
+        return live.size();
     }
 
     /** What there is, and what was counted. */
     public EngineStats stats() {
-        NodeMemory memory = node.memory();
         Telemetry.Held held = new Telemetry.Held(
                 size(),
-                open.states(),
-                open.connections(),
-                node.parked().size(),
-                node.counts().running(),
+                states(),
+                connections(),
+                finder.parked(),
+                live.running(),
                 memory.bytes(),
                 memory.events(),
                 memory.allDropped());
         return telemetry.stats(held);
+    }
+
+    /** How many sessions there are in each state. */
+    private Map<SessionState, Integer> states() {
+        Map<SessionState, Integer> states = new EnumMap<>(SessionState.class);
+        for (SessionState state : SessionState.values()) {
+            if (state != SessionState.CLOSED) {
+                states.put(state, 0);
+            }
+        }
+        live.all().forEach(session -> states.computeIfPresent(session.state(), (state, count) -> count + 1));
+        return states;
+    }
+
+    private int connections() {
+        return live.all().stream()
+                .mapToInt(session -> session.lifecycle().state().readers())
+                .sum();
     }
 
     /**
@@ -262,12 +285,12 @@ public final class SessionEngine implements AutoCloseable {
      *     fails
      */
     public CompletionStage<Void> drain(Duration timeout) {
-        return node.drain().begin(timeout).thenCompose(done -> host.cluster().leave());
+        return drain.begin(timeout).thenCompose(done -> host.cluster().leave());
     }
 
     /** Whether {@link #drain} has begun. */
     public boolean draining() {
-        return node.drain().begun();
+        return drain.begun();
     }
 
     /**
@@ -335,15 +358,15 @@ public final class SessionEngine implements AutoCloseable {
 
     /** Those in memory. */
     LiveSessions live() {
-        return node.live();
+        return live;
     }
 
     private void sweep() {
         long now = clock.look();
-        guarded("capacity", capacity::sweep);
+        guarded("capacity", live::sweep);
         guarded("parked sessions", () -> finder.sweep(now));
-        guarded("sessions of other nodes", () -> node.parked().sweep(now));
-        for (LiveSession session : node.live().all()) {
+        guarded("sessions of other nodes", () -> finder.sweepLeft(now));
+        for (LiveSession session : live.all()) {
             guarded(session.shortId(), () -> session.sweep(now, parkNanos));
         }
     }

@@ -11,22 +11,36 @@ import dev.holdfast.engine.ParkedSessions.Parked;
 import dev.holdfast.session.ClusterMembership;
 import dev.holdfast.session.LiveSession;
 import dev.holdfast.session.SessionHost;
+import dev.holdfast.session.SessionSeed;
 import dev.holdfast.session.StoreQuestion;
 import dev.holdfast.session.UnreadableException;
 import dev.holdfast.spi.Epoch;
+import dev.holdfast.spi.Event;
+import dev.holdfast.spi.ExpiryClock;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionRecord;
+import dev.holdfast.spi.SessionStore;
+import dev.holdfast.spi.StreamId;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BiConsumer;
 import java.util.function.Function;
 import java.util.function.Predicate;
+import java.util.function.Supplier;
 
 /**
  * Finds the sessions that this engine answers for: those in memory, those it has parked, and those that are on their way between
- * memory and store. Everybody who asks for one that is on its way waits.
+ * memory and store: of one session at most one move at a time. Everybody who asks for one that is on its way waits.
  *
  * <pre>
  *   opened --> LIVE --parked--> PARKED --found--> on its way --> LIVE
@@ -40,24 +54,32 @@ final class SessionFinder {
     private static final CompletionStage<Finding> MISSING = CompletableFuture.completedFuture(new Missing());
     private static final CompletionStage<Boolean> NOTHING = CompletableFuture.completedFuture(false);
 
+    /** Something has changed meanwhile: look again. */
+    private static final CompletionStage<Optional<Finding>> AGAIN = CompletableFuture.completedFuture(Optional.empty());
+
+    private static final int READ_BYTES = 1 << 20;
+    private static final CompletionStage<Boolean> WHOLE = CompletableFuture.completedFuture(true);
+    private static final CompletionStage<Boolean> GONE = CompletableFuture.completedFuture(false);
+
     private final SessionHost host;
     private final ClusterMembership cluster;
     private final LiveSessions live;
     private final ParkedSessions parked;
-    private final Admission admission;
-    private final Restore restore;
-    private final SessionMoves moves = new SessionMoves();
-    private final StoredEnd storedEnd;
+    private final ExpiryClock expiryClock;
+    private final Map<SessionKey, CompletableFuture<Optional<Finding>>> moving = new ConcurrentHashMap<>();
     private final DeletionPause pause = new DeletionPause();
 
-    SessionFinder(SessionHost host, Node node, Restore restore, ClusterMembership cluster) {
+    SessionFinder(
+            SessionHost host,
+            ClusterMembership cluster,
+            LiveSessions live,
+            ParkedSessions parked,
+            ExpiryClock expiryClock) {
         this.host = host;
         this.cluster = cluster;
-        this.live = node.live();
-        this.parked = node.parked();
-        this.admission = node.admission();
-        this.restore = restore;
-        this.storedEnd = new StoredEnd(host, parked);
+        this.live = live;
+        this.parked = parked;
+        this.expiryClock = expiryClock;
     }
 
     /** Finds a session for a request, in memory or in the store. */
@@ -79,7 +101,7 @@ final class SessionFinder {
         if (host.draining()) {
             return CompletableFuture.completedFuture(new Unavailable(Refusal.DRAINING));
         }
-        return moves.alone(key, () -> live.has(key) ? SessionMoves.AGAIN : claim(key, id, principal))
+        return alone(key, () -> live.has(key) ? AGAIN : claim(key, id, principal))
                 .thenCompose(finding -> finding.<CompletionStage<Finding>>map(CompletableFuture::completedFuture)
                         .orElseGet(() -> find(id, principal)));
     }
@@ -94,7 +116,7 @@ final class SessionFinder {
         Optional<Parked> was = parked.remove(key);
         Optional<Left> counted = parked.back(key);
         boolean asks = cluster.anyNodeRestores() || was.isPresent() || !parked.hasRoom(principal, 0);
-        Optional<Refusal> refusal = asks ? admission.wouldRefuse(principal) : Optional.empty();
+        Optional<Refusal> refusal = asks ? wouldRefuse(principal) : Optional.empty();
         BiConsumer<Epoch, Duration> turnedAway = (epoch, left) -> {
             if (!cluster.anyNodeRestores()) {
                 parked.add(
@@ -106,14 +128,14 @@ final class SessionFinder {
         };
         CompletionStage<Finding> found = refusal.isPresent()
                 ? refused(key, new Unavailable(refusal.get()))
-                : restore.claim(key, id, principal, turnedAway);
+                : claimStored(key, id, principal, turnedAway);
         return found.handle((finding, failure) -> {
                     if (!(finding instanceof Found)) {
                         parked.gone(key);
                     }
-                    if (failure != null && StoredEnd.causeOf(failure) instanceof UnreadableException unreadable) {
+                    if (failure != null && causeOf(failure) instanceof UnreadableException unreadable) {
                         host.telemetry().unreadable(id, unreadable);
-                        return storedEnd.delete(key, id, principal, EndReason.RESTORE_FAILED);
+                        return deleteStored(key, id, principal, EndReason.RESTORE_FAILED);
                     }
                     if (finding instanceof Missing) {
                         was.ifPresent(this::expired);
@@ -128,6 +150,11 @@ final class SessionFinder {
                 .thenCompose(Function.identity());
     }
 
+    /** Why no place could be taken now, if none could. */
+    private Optional<Refusal> wouldRefuse(String principal) {
+        return host.draining() ? Optional.of(Refusal.DRAINING) : live.wouldRefuse(principal);
+    }
+
     /** There is no place for a session; where nodes share the store, it may have ended long ago. */
     private CompletionStage<Finding> refused(SessionKey key, Unavailable refusal) {
         return cluster.anyNodeRestores()
@@ -136,18 +163,28 @@ final class SessionFinder {
                 : CompletableFuture.completedFuture(refusal);
     }
 
+    /** How many wait in the store, as far as this engine has parked them. */
+    int parked() {
+        return parked.size();
+    }
+
+    /** Counts those no longer that were left to a store which nodes share, and whose time is over there. */
+    void sweepLeft(long now) {
+        parked.sweep(now);
+    }
+
     /** Ends the parked sessions whose deadline has passed; what the store does not let go is tried again by a later sweep. */
     void sweep(long now) {
         parked.forEach((key, session) -> {
             if (host.clock().passed(session.nanos(), session.since(), now) && !pause.lasts(now)) {
-                moves.alone(key, () -> expire(key, session, now));
+                alone(key, () -> expire(key, session, now));
             }
         });
     }
 
     private CompletionStage<Optional<Finding>> expire(SessionKey key, Parked session, long now) {
         if (!parked.has(key, session)) {
-            return SessionMoves.AGAIN;
+            return AGAIN;
         }
         return host.remove(key, session.epoch()).handle((ours, failure) -> {
             if (failure != null) {
@@ -200,17 +237,209 @@ final class SessionFinder {
 
     private CompletionStage<Boolean> terminateStored(
             SessionKey key, String id, String principal, Predicate<String> kinds) {
-        StoredEnd.Termination termination = storedEnd.termination(key, id, principal, kinds);
-        return moves.alone(key, () -> live.has(key) ? SessionMoves.AGAIN : termination.run())
-                .thenCompose(finding -> {
-                    boolean gone = finding.filter(Missing.class::isInstance).isPresent();
-                    if (gone) {
-                        parked.gone(key);
-                    }
-                    return gone
-                            ? CompletableFuture.completedFuture(termination.found())
-                            // somebody else has moved it meanwhile
-                            : terminate(id, principal, kinds);
+        AtomicBoolean found = new AtomicBoolean();
+        Supplier<CompletionStage<Optional<Finding>>> termination =
+                () -> isKept(key, kinds).thenCompose(kept -> {
+                    found.set(kept);
+                    return kept
+                            ? deleteStored(key, id, principal, EndReason.TERMINATED)
+                            : CompletableFuture.completedFuture(Optional.of(new Missing()));
                 });
+        return alone(key, () -> live.has(key) ? AGAIN : termination.get()).thenCompose(finding -> {
+            boolean gone = finding.filter(Missing.class::isInstance).isPresent();
+            if (gone) {
+                parked.gone(key);
+            }
+            return gone
+                    ? CompletableFuture.completedFuture(found.get())
+                    // somebody else has moved it meanwhile
+                    : terminate(id, principal, kinds);
+        });
+    }
+
+    /** Whether the store has a session of these kinds; one that cannot be read may be any. */
+    private CompletionStage<Boolean> isKept(SessionKey key, Predicate<String> kinds) {
+        return StoreQuestion.ask(() -> host.store().look(key)).handle((look, failure) -> {
+            if (failure != null && !(causeOf(failure) instanceof UnreadableException)) {
+                throw new CompletionException(causeOf(failure));
+            }
+            return failure != null
+                    || look.filter(kept -> kinds.test(kept.record().kind())).isPresent();
+        });
+    }
+
+    /** Lets the store forget a session that is in nobody's memory. */
+    private CompletionStage<Optional<Finding>> deleteStored(
+            SessionKey key, String id, String principal, EndReason why) {
+        return StoreQuestion.ask(() -> host.store().delete(key)).thenApply(done -> {
+            parked.remove(key);
+            host.telemetry().closedInStore(id, principal, why);
+            return Optional.of(new Missing());
+        });
+    }
+
+    private static Throwable causeOf(Throwable failure) {
+        return failure instanceof CompletionException wrapped && wrapped.getCause() != null
+                ? wrapped.getCause()
+                : failure;
+    }
+
+    /**
+     * Claims a session and reads what is kept of it; missing where the store does not have it.
+     *
+     * @param turnedAway gets the session's epoch and how long it still has, if it finds no place
+     */
+    private CompletionStage<Finding> claimStored(
+            SessionKey key, String id, String principal, BiConsumer<Epoch, Duration> turnedAway) {
+        return StoreQuestion.ask(() -> host.store().claim(key, host.random().nextInt()))
+                .thenCompose(claim -> claim.isEmpty()
+                        ? MISSING
+                        : orForgotten(key, () -> bring(key, id, principal, claim.get(), turnedAway)));
+    }
+
+    /** What was claimed and is not let in, for whatever reason, does not stay with this node. */
+    private CompletionStage<Finding> orForgotten(SessionKey key, Supplier<CompletionStage<Finding>> bringing) {
+        return StoreQuestion.asked(bringing).whenComplete((finding, failure) -> {
+            if (failure != null || !live.has(key)) {
+                host.forget(key);
+            }
+        });
+    }
+
+    private CompletionStage<Finding> bring(
+            SessionKey key,
+            String id,
+            String principal,
+            SessionStore.Claim claim,
+            BiConsumer<Epoch, Duration> turnedAway) {
+        SessionSeed origin = UnreadableException.read(() -> SessionSeed.kept(claim));
+        if (origin.lifetime().grace().isZero()) {
+            // its connection broke when its process ended, unless another node has it
+            return host.remove(key, claim.epoch())
+                    .thenCompose(gone -> gone ? MISSING : enterClaimed(key, id, principal, origin, claim, turnedAway));
+        }
+        return enterClaimed(key, id, principal, origin, claim, turnedAway);
+    }
+
+    private CompletionStage<Finding> enterClaimed(
+            SessionKey key,
+            String id,
+            String principal,
+            SessionSeed origin,
+            SessionStore.Claim claim,
+            BiConsumer<Epoch, Duration> turnedAway) {
+        Optional<Refusal> refusal = live.enter(principal, host::draining);
+        if (refusal.isPresent()) {
+            turnedAway.accept(claim.epoch(), Duration.ofMillis(claim.record().expiresAt() - expiryClock.millis()));
+            return CompletableFuture.completedFuture(new Unavailable(refusal.get()));
+        }
+        LiveSession session = new LiveSession(host, principal, origin);
+        Map<StreamId, List<Event>> events = new LinkedHashMap<>();
+        return read(key, claim, events)
+                .thenApply(whole -> whole && lives(claim) ? admit(session, id, claim, events) : new Missing())
+                .whenComplete((finding, failure) -> {
+                    if (failure != null || finding instanceof Missing) {
+                        session.end().abandon();
+                    }
+                });
+    }
+
+    /** Whether a session has not expired while it was read. */
+    private boolean lives(SessionStore.Claim claim) {
+        return expiryClock.millis() < claim.record().expiresAt();
+    }
+
+    /** Reads all that is kept of each stream; false if the store has let the session go meanwhile. */
+    private CompletionStage<Boolean> read(SessionKey key, SessionStore.Claim claim, Map<StreamId, List<Event>> into) {
+        CompletionStage<Boolean> all = WHOLE;
+        for (Map.Entry<StreamId, SessionStore.Extent> stream : claim.streams().entrySet()) {
+            List<Event> events = new ArrayList<>();
+            into.put(stream.getKey(), events);
+            all = all.thenCompose(whole -> whole ? read(key, stream.getKey(), 0, stream.getValue(), events) : GONE);
+        }
+        return all;
+    }
+
+    /** Nobody appends or trims after the claim: the last event is there, unless it was trimmed, or nothing is. */
+    private CompletionStage<Boolean> read(
+            SessionKey key, StreamId stream, long after, SessionStore.Extent extent, List<Event> events) {
+        if (after >= extent.last()) {
+            return WHOLE;
+        }
+        return StoreQuestion.ask(() -> host.store().read(key, stream, after, READ_BYTES))
+                .thenCompose(more -> {
+                    events.addAll(more);
+                    if (more.isEmpty()) {
+                        return extent.trimmed() < extent.last() ? GONE : WHOLE;
+                    }
+                    return read(key, stream, more.get(more.size() - 1).offset(), extent, events);
+                });
+    }
+
+    private Finding admit(LiveSession session, String id, SessionStore.Claim claim, Map<StreamId, List<Event>> events) {
+        session.opening().restore(id, claim, events, () -> live.add(session));
+        host.makeRoom();
+        if (host.draining()) {
+            session.end().drain();
+            return new Unavailable(Refusal.DRAINING);
+        }
+        return new Found(cluster.face(session));
+    }
+
+    /**
+     * Moves a session, unless somebody does so already; then waits for them. The move must not wait for another of the same
+     * session: what has to be looked up again comes back empty.
+     */
+    private CompletionStage<Optional<Finding>> alone(
+            SessionKey key, Supplier<CompletionStage<Optional<Finding>>> move) {
+        CompletableFuture<Optional<Finding>> mine = new CompletableFuture<>();
+        CompletableFuture<Optional<Finding>> theirs = moving.putIfAbsent(key, mine);
+        if (theirs != null) {
+            return theirs;
+        }
+        CompletionStage<Optional<Finding>> moved;
+        try {
+            moved = move.get();
+        } catch (Throwable e) {
+            moved = CompletableFuture.failedFuture(e);
+        }
+        moved.whenComplete((finding, failure) -> {
+            moving.remove(key, mine);
+            if (failure == null) {
+                mine.complete(finding);
+            } else {
+                mine.completeExceptionally(failure);
+            }
+        });
+        return mine;
+    }
+
+    /** Leaves a store alone that has failed to delete a session, each time for longer. Thread-safe. */
+    private static final class DeletionPause {
+        private static final long FIRST_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+        private static final long LONGEST_NANOS = TimeUnit.SECONDS.toNanos(60);
+
+        private boolean begun;
+        private long until;
+        private long next = FIRST_NANOS;
+
+        /** Whether the store is left alone now. */
+        synchronized boolean lasts(long now) {
+            return begun && now - until < 0;
+        }
+
+        /** The store has failed at something that was asked then; of what was asked together only the first failure counts. */
+        synchronized void failed(long asked) {
+            if (!lasts(asked)) {
+                begun = true;
+                until = asked + next;
+                next = Math.min(2 * next, LONGEST_NANOS);
+            }
+        }
+
+        synchronized void succeeded() {
+            begun = false;
+            next = FIRST_NANOS;
+        }
     }
 }
