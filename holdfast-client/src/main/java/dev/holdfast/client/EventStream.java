@@ -114,11 +114,7 @@ final class EventStream implements StreamHandler {
         askedFrom = cursor.last();
         resumed = resuming;
         if (resuming && !session.headsAtOnce()) {
-            // a listening stream that is resumed in vain is missed soon; a call may take its time, but not longer than
-            // the patience
-            Duration wait =
-                    owner.opensAnew() ? RESUMED_HEAD : session.server.limits().patience();
-            watchdog.expectEvent(exchange, wait, () -> nothingCame(exchange));
+            watchdog.expectEvent(exchange);
         }
         exchange.start(resuming ? RESUMED_HEAD.toNanos() : HeartbeatWatch.UNLIMITED)
                 .thenAccept(end -> {
@@ -277,15 +273,6 @@ final class EventStream implements StreamHandler {
         return cause instanceof SilenceException && !session.headsAtOnce() && !session.taken.repeats();
     }
 
-    private void nothingCame(HttpExchange exchange) {
-        if (owner.opensAnew()) {
-            forget();
-            exchange.abort("the server does not resume the stream");
-        } else {
-            notResumed(new EOFException("nothing came on the stream that was resumed"));
-        }
-    }
-
     private void notResumed(Throwable cause) {
         if (stopped) {
             return;
@@ -442,9 +429,9 @@ final class EventStream implements StreamHandler {
     }
 
     /**
-     * Finds out that a connection which resumed a stream brings nothing. Some servers take the cursor, send the head, and then nothing. Others
-     * replay what belongs to other streams, and send what was missed, but nothing of what follows: where the server is known to do that, the
-     * connection is ended, so that the stream is resumed once more. It waits longer each time, until something new comes.
+     * Finds out that a connection which resumed the stream brings nothing. Some servers accept the cursor, send the head, and then nothing.
+     * Others replay the events of all streams and then send no new ones: if the server is known to do that, the connection is ended, so that
+     * the stream is resumed once more. The wait doubles each time, until something new comes.
      */
     private final class StaleStreamWatchdog {
         private static final long FIRST_MILLIS = 5_000;
@@ -459,27 +446,28 @@ final class EventStream implements StreamHandler {
         private volatile @Nullable Future<?> eventCheck;
         private volatile @Nullable Future<?> newsCheck;
 
-        /**
-         * Waits for the first event on a connection that is about to resume the stream.
-         *
-         * @param most how long the connection may bring nothing, while it is read
-         * @param nothing runs if it does not come
-         */
-        void expectEvent(HttpExchange exchange, Duration most, Runnable nothing) {
+        /** Waits for the first event on a connection that is about to resume the stream. */
+        void expectEvent(HttpExchange exchange) {
             eventCame = false;
-            lookForEvent(exchange, most, nothing);
+            // a listening stream is missed soon; a call may take its time, but not longer than the patience
+            lookForEvent(
+                    exchange,
+                    owner.opensAnew() ? RESUMED_HEAD : session.server.limits().patience());
             exchange.end().thenAccept(end -> cancel(eventCheck));
         }
 
-        private void lookForEvent(HttpExchange exchange, Duration most, Runnable nothing) {
+        private void lookForEvent(HttpExchange exchange, Duration most) {
             eventCheck = session.later(most.toMillis(), () -> {
                 if (eventCame || exchange.end().isDone() || session.headsAtOnce() || session.taken.repeats()) {
                     return;
                 }
                 if (exchange.busy(most.toNanos())) {
-                    lookForEvent(exchange, most, nothing);
+                    lookForEvent(exchange, most);
+                } else if (owner.opensAnew()) {
+                    forget();
+                    exchange.abort("the server does not resume the stream");
                 } else {
-                    nothing.run();
+                    notResumed(new EOFException("nothing came on the stream that was resumed"));
                 }
             });
         }

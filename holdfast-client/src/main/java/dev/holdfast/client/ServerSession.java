@@ -409,11 +409,15 @@ public abstract class ServerSession implements StreamOwner {
 
     /** An exchange whose stream, if there is one, answers a request; it has not begun. */
     final HttpExchange answering(HttpRequest request, StreamHandler handler) {
-        return new HttpExchange(server.resources(), request, server.limits().messageBytes(), answers, handler);
+        return exchange(request, handler, answers);
     }
 
     /** An exchange whose stream belongs to no request; it has not begun. */
     final HttpExchange listening(HttpRequest request, StreamHandler handler) {
-        return new HttpExchange(server.resources(), request, server.limits().messageBytes(), listening, handler);
+        return exchange(request, handler, listening);
+    }
+
+    private HttpExchange exchange(HttpRequest request, StreamHandler handler, HeartbeatWatch heartbeats) {
+        return new HttpExchange(server.resources(), request, server.limits().messageBytes(), heartbeats, handler);
     }
 }

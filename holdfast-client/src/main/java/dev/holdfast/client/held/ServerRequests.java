@@ -37,10 +37,7 @@ final class ServerRequests {
         if (message.kind() == Envelope.Kind.NOTIFICATION && cancelled.isPresent()) {
             RequestId known = name(cancelled.get(), session);
             forget(known);
-            if (session == 0) {
-                return message;
-            }
-            return message.withCancelledRequest(known);
+            return session == 0 ? message : message.withCancelledRequest(known);
         }
         return message;
     }

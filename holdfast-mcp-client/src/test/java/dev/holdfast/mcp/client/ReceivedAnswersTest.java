@@ -27,7 +27,7 @@ import reactor.core.scheduler.Schedulers;
 
 /** What reaches the application of the server's answers. */
 @Timeout(60)
-class AnswersTest {
+class ReceivedAnswersTest {
     private static final Duration SOON = Duration.ofSeconds(20);
 
     private final ExecutorService threads = Executors.newCachedThreadPool();
@@ -38,7 +38,7 @@ class AnswersTest {
     void start() throws IOException {
         server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 50);
         server.setExecutor(threads);
-        server.createContext("/mcp", AnswersTest::serve);
+        server.createContext("/mcp", ReceivedAnswersTest::serve);
         server.start();
         client = client();
     }

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-class BuilderTest {
+class TransportBuilderTest {
     /** The public methods of a class, by name and parameters; each returns the class itself, or what it builds. */
     private static List<String> methods(Class<?> builder, Class<?> built) {
         return Arrays.stream(builder.getDeclaredMethods())
@@ -35,7 +35,7 @@ class BuilderTest {
         String name = method.getName().replace("httpAuthorization", "authorization");
         return returned + " " + name
                 + Stream.of(method.getGenericParameterTypes())
-                        .map(BuilderTest::bound)
+                        .map(TransportBuilderTest::bound)
                         .toList();
     }
 
