@@ -159,7 +159,7 @@ class WrongUpstreamTest {
     @Test
     void anAnswerThatCannotBeReadIsToldByTheLogToo() {
         ListAppender<ILoggingEvent> lines = new ListAppender<>();
-        Logger log = (Logger) LoggerFactory.getLogger("dev.holdfast.upstream.UpstreamLoss");
+        Logger log = (Logger) LoggerFactory.getLogger("dev.holdfast.upstream.UpstreamConnection");
         lines.start();
         log.addAppender(lines);
         try (ScriptedUpstream upstream = new ScriptedUpstream();

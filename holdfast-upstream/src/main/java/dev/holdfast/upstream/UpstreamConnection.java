@@ -1,11 +1,18 @@
 package dev.holdfast.upstream;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.holdfast.LogThrottle;
 import dev.holdfast.client.MessageSink;
 import dev.holdfast.client.Outcome;
 import dev.holdfast.client.ServerSession.Repeat;
+import dev.holdfast.client.SessionWatch;
+import dev.holdfast.client.Throttle;
+import dev.holdfast.client.UnreadableMessageException;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.JsonRpc;
 import dev.holdfast.json.RepeatRules;
+import dev.holdfast.json.backend.LogText;
 import dev.holdfast.json.backend.OpenQuestions;
 import dev.holdfast.json.backend.ServerIds;
 import dev.holdfast.spi.BackendConnection;
@@ -16,11 +23,18 @@ import dev.holdfast.spi.ListeningSink;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.upstream.UpstreamCalls.Call;
 import java.io.EOFException;
+import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
 import java.util.function.Function;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A session's way to its session at the upstream. Messages pass as the bytes they are; only the ids of the upstream's own requests are
@@ -30,8 +44,22 @@ import java.util.function.Function;
  * <p>What comes on the stream of a request goes to the stream of that call. Outside of those streams, which over HTTP+SSE is all but responses,
  * progress goes to the call of its token. The rest goes to the listening stream, if its client listens or may be on its way back; else what
  * names neither a list nor a resource goes to the newest running call.
+ *
+ * <p>When the upstream has lost the session, the engine opens another one from its journal: as soon as it is known of each running call whether
+ * the upstream has done anything of it, or a moment later. The client is told that lists may have changed that it was promised to hear of.
  */
-final class UpstreamConnection implements BackendConnection, MessageSink, OpenQuestions.Server {
+final class UpstreamConnection implements BackendConnection, MessageSink, SessionWatch, OpenQuestions.Server {
+    private static final Logger log = LoggerFactory.getLogger(UpstreamConnection.class);
+    private static final String GONE = "the upstream has lost the session";
+    private static final String STUCK = "the upstream takes no messages";
+    private static final Duration PATIENCE = Duration.ofSeconds(2);
+    /** How long an upstream is left alone that was away for longer than the client's patience. */
+    private static final Duration BEFORE_LISTENING = Duration.ofSeconds(10);
+    /** Gaps that come faster than this are told together: each telling makes a client ask for all lists again. */
+    private static final Duration LEAST_BETWEEN_GAPS = Duration.ofSeconds(10);
+    /** How many messages that cannot be read are told in ten seconds. */
+    private static final int MOST_LINES = 3;
+
     private static final Outcome LOST =
             new Outcome.Unknown("its session was lost", new EOFException("the upstream has lost the session"), true);
 
@@ -44,7 +72,17 @@ final class UpstreamConnection implements BackendConnection, MessageSink, OpenQu
     private final ListeningSink listening;
     private final OpenQuestions questions;
     private final UpstreamSettings settings;
-    private final UpstreamLoss loss;
+    private final ScheduledExecutorService clock;
+    /** Whether the session at the upstream is lost. */
+    private final AtomicBoolean lost = new AtomicBoolean();
+
+    private final Throttle gaps;
+    private final LogThrottle unreadable = new LogThrottle(MOST_LINES, System::nanoTime);
+    /** Whether what comes now comes too late for the first report of the loss. */
+    private volatile boolean reported;
+
+    private volatile byte promisedLists;
+    private volatile Consumer<String> distrusted = cause -> {};
 
     /**
      * A connection whose session at the upstream is not open yet.
@@ -64,16 +102,16 @@ final class UpstreamConnection implements BackendConnection, MessageSink, OpenQu
         this.listening = listening;
         this.questions = new OpenQuestions(incarnation, listening, this);
         this.settings = new UpstreamSettings(link, this);
-        this.loss = new UpstreamLoss(calls, listening, link, clock, call -> ended(call, LOST));
-        link.onStuck(loss::stuck);
+        this.clock = clock;
+        this.gaps = new Throttle(
+                LEAST_BETWEEN_GAPS,
+                (millis, task) -> clock.schedule(task, millis, TimeUnit.MILLISECONDS),
+                this::tellGaps);
+        link.onStuck(this::stuck);
     }
 
     UpstreamLink link() {
         return link;
-    }
-
-    UpstreamLoss loss() {
-        return loss;
     }
 
     @Override
@@ -127,10 +165,10 @@ final class UpstreamConnection implements BackendConnection, MessageSink, OpenQu
                         sink,
                         harmless,
                         unanswered));
-        if (loss.begun()) {
+        if (lost.get()) {
             sink.onCancel(notification -> calls.cancelled(call));
             calls.endUntouched(call);
-            loss.settled();
+            settled();
             return;
         }
         Envelope named = call.names().of(message);
@@ -194,16 +232,16 @@ final class UpstreamConnection implements BackendConnection, MessageSink, OpenQu
     private void over(Call call) {
         calls.end(call);
         questions.ended(call.sink());
-        loss.settled();
+        settled();
     }
 
     /** Nothing more comes for a request; what has no response gets a definite end. */
     private void ended(Call call, Outcome outcome) {
-        boolean lost = outcome instanceof Outcome.Unknown unknown && unknown.sessionGone();
-        if (outcome instanceof Outcome.SessionGone || (lost && call.harmless())) {
+        boolean gone = outcome instanceof Outcome.Unknown unknown && unknown.sessionGone();
+        if (outcome instanceof Outcome.SessionGone || (gone && call.harmless())) {
             calls.endUntouched(call);
-            loss.gone();
-            loss.settled();
+            gone();
+            settled();
             return;
         }
         call.room().give();
@@ -297,5 +335,108 @@ final class UpstreamConnection implements BackendConnection, MessageSink, OpenQu
     @Override
     public CompletionStage<Void> close() {
         return link.close();
+    }
+
+    /** The lists whose changes the upstream has promised to tell, as its answer to {@code initialize} names them. */
+    void promised(byte lists) {
+        promisedLists = lists;
+    }
+
+    /** Sets who hears that the upstream is not trusted. */
+    void onDistrust(Consumer<String> hook) {
+        distrusted = hook;
+    }
+
+    @Override
+    public void reconnecting(Throwable cause) {
+        UpstreamErrors.distrust(cause).ifPresent(text -> {
+            log.warn(
+                    "{}: {}",
+                    text,
+                    LogText.of(String.valueOf(cause.getMessage()).getBytes(UTF_8)));
+            distrusted.accept(text);
+        });
+        log.debug("session {}: the upstream cannot be reached: {}", shortId(), cause.toString());
+    }
+
+    @Override
+    public void resumed(Duration away) {
+        log.debug("session {}: the upstream is back after {} ms", shortId(), away.toMillis());
+    }
+
+    @Override
+    public void failed(Throwable failure) {
+        if (failure instanceof UnreadableMessageException) {
+            unreadable.write(more ->
+                    log.warn("session {}: the upstream: {}{}", shortId(), String.valueOf(failure.getMessage()), more));
+        } else {
+            log.debug("session {}: the upstream: {}", shortId(), failure.toString());
+        }
+    }
+
+    @Override
+    public void gap() {
+        if (promisedLists != 0) {
+            gaps.ask();
+        }
+    }
+
+    private void tellGaps() {
+        if (!lost.get()) {
+            tellChanges();
+        }
+    }
+
+    /** A client that only listens sends nothing that would reach the upstream. */
+    @Override
+    public void listeningGivenUp() {
+        Future<?> unused = clock.schedule(link::listen, BEFORE_LISTENING.toMillis(), TimeUnit.MILLISECONDS);
+    }
+
+    @Override
+    public void gone() {
+        if (lost.compareAndSet(false, true)) {
+            tellChanges();
+            Future<?> unused = clock.schedule(this::wentOnTooLong, PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
+            settled();
+        }
+    }
+
+    /** The server may want clients to come back later than that. */
+    private void wentOnTooLong() {
+        calls.all().forEach(call -> ended(call, LOST));
+        report(GONE);
+    }
+
+    /** A call has ended, or does not begin. */
+    private void settled() {
+        if (lost.get() && (reported || calls.isEmpty())) {
+            report(GONE);
+        }
+    }
+
+    /** Too much is on its way to the upstream: it gets another session, and what waits is given up. */
+    private void stuck() {
+        if (lost.compareAndSet(false, true)) {
+            tellChanges();
+        }
+        report(STUCK);
+    }
+
+    /** The first report counts, and later ones for calls that come meanwhile. */
+    private void report(String cause) {
+        reported = true;
+        listening.lost(cause, calls.untouched());
+    }
+
+    private void tellChanges() {
+        JsonRpc.MESSAGES.listsChanged(promisedLists).forEach(change -> {
+            CompletionStage<Void> unused = listening.send(change);
+        });
+    }
+
+    private String shortId() {
+        String id = listening.sessionId();
+        return id.length() <= 8 ? id : id.substring(0, 8);
     }
 }

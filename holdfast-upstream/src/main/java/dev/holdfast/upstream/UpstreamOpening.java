@@ -61,7 +61,7 @@ final class UpstreamOpening {
                 () -> abandon("the upstream did not answer initialize within " + timeout.toMillis() + " ms"),
                 timeout.toNanos(),
                 TimeUnit.NANOSECONDS);
-        connection.loss().onDistrust(this::abandon);
+        connection.onDistrust(this::abandon);
         attempt(MOST_LOST);
         return end.whenComplete((outcome, failure) -> {
             deadline.cancel(false);
@@ -112,9 +112,7 @@ final class UpstreamOpening {
         if (revision.isEmpty()) {
             return unreachable("the upstream answered initialize without a protocolVersion");
         }
-        connection
-                .loss()
-                .promised(JsonRpc.MESSAGES.introduction(message.bytes()).lists());
+        connection.promised(JsonRpc.MESSAGES.introduction(message.bytes()).lists());
         return new Backend.Opened(connection, message, revision.get(), Optional.empty());
     }
 
@@ -154,40 +152,40 @@ final class UpstreamOpening {
          * Hears of the session. That it is lost concerns the connection only if that gets the session, and is told then, no matter whether
          * it was heard before or after.
          */
-        private record Watch(UpstreamLoss loss, CompletableFuture<Void> opened) implements SessionWatch {
+        private record Watch(UpstreamConnection connection, CompletableFuture<Void> opened) implements SessionWatch {
             @Override
             public void reconnecting(Throwable cause) {
-                loss.reconnecting(cause);
+                connection.reconnecting(cause);
             }
 
             @Override
             public void resumed(Duration away) {
-                loss.resumed(away);
+                connection.resumed(away);
             }
 
             @Override
             public void gap() {
-                loss.gap();
+                connection.gap();
             }
 
             @Override
             public void gone() {
-                opened.thenRun(loss::gone);
+                opened.thenRun(connection::gone);
             }
 
             @Override
             public void listeningGivenUp() {
-                loss.listeningGivenUp();
+                connection.listeningGivenUp();
             }
 
             @Override
             public void failed(Throwable failure) {
-                loss.failed(failure);
+                connection.failed(failure);
             }
         }
 
         private Attempt() {
-            this.opening = new SessionOpener(server, connection, new Watch(connection.loss(), opened)).in(successor);
+            this.opening = new SessionOpener(server, connection, new Watch(connection, opened)).in(successor);
         }
 
         /** Asks the upstream to {@code initialize}; if it does, the connection has the session when the stage completes. */
