@@ -9,7 +9,7 @@ import dev.holdfast.log.Step;
 import dev.holdfast.log.Streams;
 import dev.holdfast.session.ClusterMembership;
 import dev.holdfast.session.LiveSession;
-import dev.holdfast.session.SessionSeed;
+import dev.holdfast.session.RecordState;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionRecord;
@@ -196,7 +196,7 @@ final class ClusterNode implements ClusterMembership, Lease.Hearer {
 
     /** Where lives of a session stand side by side, none of them is the present one. */
     @Override
-    public int born(SessionSeed seed) {
+    public int born(RecordState.Seed seed) {
         return seed.born();
     }
 

@@ -6,7 +6,7 @@ import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.session.LiveCall;
 import dev.holdfast.session.LiveSession;
 import dev.holdfast.session.StoreQuestion;
-import dev.holdfast.session.UnreadableException;
+import dev.holdfast.session.StoreQuestion.UnreadableException;
 import dev.holdfast.spi.SessionStore.Look;
 import dev.holdfast.spi.UnreadableSessionException;
 import java.util.Optional;

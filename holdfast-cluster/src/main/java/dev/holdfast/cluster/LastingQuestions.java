@@ -2,7 +2,7 @@ package dev.holdfast.cluster;
 
 import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.session.StoreQuestion;
-import dev.holdfast.session.UnreadableException;
+import dev.holdfast.session.StoreQuestion.UnreadableException;
 import dev.holdfast.spi.StaleEpochException;
 import dev.holdfast.spi.TooLargeException;
 import dev.holdfast.spi.UnreadableSessionException;

@@ -9,7 +9,7 @@ import dev.holdfast.log.StreamCursor;
 import dev.holdfast.session.LiveSession;
 import dev.holdfast.session.SessionReplica;
 import dev.holdfast.session.StoreQuestion;
-import dev.holdfast.session.UnreadableException;
+import dev.holdfast.session.StoreQuestion.UnreadableException;
 import dev.holdfast.spi.Event;
 import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.RequestId;

@@ -10,8 +10,8 @@ import dev.holdfast.Unavailable;
 import dev.holdfast.session.ClusterMembership;
 import dev.holdfast.session.Journal;
 import dev.holdfast.session.LiveSession;
+import dev.holdfast.session.RecordState;
 import dev.holdfast.session.SessionHost;
-import dev.holdfast.session.SessionSeed;
 import dev.holdfast.spi.Backend;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.OutboundMessage;
@@ -73,7 +73,7 @@ final class Opener {
     }
 
     private LiveSession session(String principal, Lifetime lifetime, boolean listensOnly) {
-        return new LiveSession(host, principal, SessionSeed.opened(lifetime, listensOnly, host.random()));
+        return new LiveSession(host, principal, RecordState.Seed.opened(lifetime, listensOnly, host.random()));
     }
 
     private static CompletionStage<Opening> orAbandoned(LiveSession session, CompletionStage<Opening> opening) {

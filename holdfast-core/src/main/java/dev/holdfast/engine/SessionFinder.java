@@ -11,9 +11,9 @@ import dev.holdfast.engine.ParkedSessions.Parked;
 import dev.holdfast.session.ClusterMembership;
 import dev.holdfast.session.LiveSession;
 import dev.holdfast.session.SessionHost;
-import dev.holdfast.session.SessionSeed;
+import dev.holdfast.session.RecordState;
 import dev.holdfast.session.StoreQuestion;
-import dev.holdfast.session.UnreadableException;
+import dev.holdfast.session.StoreQuestion.UnreadableException;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.Event;
 import dev.holdfast.spi.ExpiryClock;
@@ -312,7 +312,7 @@ final class SessionFinder {
             String principal,
             SessionStore.Claim claim,
             BiConsumer<Epoch, Duration> turnedAway) {
-        SessionSeed origin = UnreadableException.read(() -> SessionSeed.kept(claim));
+        RecordState.Seed origin = UnreadableException.read(() -> RecordState.Seed.kept(claim));
         if (origin.lifetime().grace().isZero()) {
             // its connection broke when its process ended, unless another node has it
             return host.remove(key, claim.epoch())
@@ -325,7 +325,7 @@ final class SessionFinder {
             SessionKey key,
             String id,
             String principal,
-            SessionSeed origin,
+            RecordState.Seed origin,
             SessionStore.Claim claim,
             BiConsumer<Epoch, Duration> turnedAway) {
         Optional<Refusal> refusal = live.enter(principal, host::draining);

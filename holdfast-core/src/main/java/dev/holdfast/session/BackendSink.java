@@ -1,17 +1,21 @@
 package dev.holdfast.session;
 
+import dev.holdfast.spi.Backend;
+import dev.holdfast.spi.BackendConnection;
+import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.ListeningSink;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RequestId;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** What one incarnation of a session's backend says outside of calls. */
+/** One incarnation of a session's backend: how it is opened, what it says outside of calls, and how its connection is closed. */
 final class BackendSink implements ListeningSink {
     private static final Logger logger = LoggerFactory.getLogger(BackendSink.class);
 
@@ -31,6 +35,20 @@ final class BackendSink implements ListeningSink {
         this.readers = readers;
         this.slot = slot;
         this.incarnation = incarnation;
+    }
+
+    /** Opens the connection; nobody has given that up yet. */
+    CompletionStage<Backend.Outcome> open(InboundMessage initialize, boolean restores) {
+        Epoch present = core.look(core.log().epochs()::present);
+        String name = Long.toString(present.nonce(), 36) + "." + incarnation;
+        try {
+            return core.host()
+                    .backend()
+                    .open(new Backend.OpenRequest(initialize, core.principal(), name, restores), this)
+                    .whenComplete((outcome, failure) -> opened());
+        } catch (Throwable e) {
+            return CompletableFuture.failedFuture(e);
+        }
     }
 
     private static void nothing() {}
@@ -97,7 +115,7 @@ final class BackendSink implements ListeningSink {
     }
 
     /** The opening is over: nobody can give it up any more. */
-    void opened() {
+    private void opened() {
         core.run(step -> {
             opened = true;
             hook = BackendSink::nothing;
@@ -114,6 +132,19 @@ final class BackendSink implements ListeningSink {
             now.run();
         } catch (RuntimeException e) {
             logger.error("session {}: a backend that is being opened could not be given up", core.shortId(), e);
+        }
+    }
+
+    /** Ends a connection to a backend; a drain waits for it. */
+    static void close(BackendConnection last, SessionCore core) {
+        try {
+            core.host().closing(last.close().whenComplete((done, failure) -> {
+                if (failure != null) {
+                    logger.error("session {}: the backend did not close", core.shortId(), failure);
+                }
+            }));
+        } catch (Throwable e) {
+            logger.error("session {}: the backend failed on its close", core.shortId(), e);
         }
     }
 }

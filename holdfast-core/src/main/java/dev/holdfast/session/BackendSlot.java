@@ -6,14 +6,12 @@ import dev.holdfast.log.LazyQueue;
 import dev.holdfast.log.Step;
 import dev.holdfast.spi.Backend;
 import dev.holdfast.spi.BackendConnection;
-import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.InboundMessage;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -69,12 +67,42 @@ final class BackendSlot {
         PENDING
     }
 
+    /** Somebody who needs the backend, and never throws. */
+    interface User {
+        /** How much it keeps while it waits. */
+        long bytes();
+
+        default Object context() {
+            return InboundMessage.NO_CONTEXT;
+        }
+
+        /** This incarnation of the backend was chosen. */
+        void handedTo(int incarnation, Step step);
+
+        void use(BackendConnection connection);
+
+        /** There will be none. */
+        default void turnAway(String cause, Step step) {
+            turnedAway(step);
+            step.then(() -> refused(cause));
+        }
+
+        /** No incarnation will be chosen. */
+        default void turnedAway(Step step) {}
+
+        /** There will be none. */
+        void refused(String cause);
+
+        /** There will be none, for the session has closed. */
+        default void dropped() {}
+    }
+
     /**
      * Somebody who waits.
      *
      * @param bytes how much it brought when it came, which may change while it waits
      */
-    private record Waiting(BackendUser user, long bytes) {}
+    private record Waiting(User user, long bytes) {}
 
     private final SessionCore core;
     private final Outbound outbound;
@@ -97,7 +125,7 @@ final class BackendSlot {
     private final LazyQueue<Waiting> waiting = new LazyQueue<>();
     private long waitingBytes;
     /** Those who have got the latest, and wait for something of it. */
-    private Set<BackendUser> awaiting = Set.of();
+    private Set<User> awaiting = Set.of();
 
     BackendSlot(SessionCore core, Outbound outbound, Readers readers, Calls calls, ServerIdentity identity) {
         this.core = core;
@@ -113,7 +141,7 @@ final class BackendSlot {
      * @param users those who need a fresh one, which is not opened yet
      * @return those for whom there is no room
      */
-    List<? extends BackendUser> returned(List<? extends BackendUser> users, Step step) {
+    List<? extends User> returned(List<? extends User> users, Step step) {
         return existed(step) ? addAll(users, step) : users;
     }
 
@@ -159,8 +187,6 @@ final class BackendSlot {
     }
 
     private CompletionStage<Backend.Outcome> open(InboundMessage initialize, int incarnation, boolean restores) {
-        Epoch present = core.look(core.log().epochs()::present);
-        String name = Long.toString(present.nonce(), 36) + "." + incarnation;
         BackendSink fresh = new BackendSink(core, outbound, readers, this, incarnation);
         core.run(step -> {
             if (state == State.CLOSED) {
@@ -169,21 +195,14 @@ final class BackendSlot {
                 sink = fresh;
             }
         });
-        try {
-            return core.host()
-                    .backend()
-                    .open(new Backend.OpenRequest(initialize, core.principal(), name, restores), fresh)
-                    .whenComplete((outcome, failure) -> fresh.opened());
-        } catch (Throwable e) {
-            return CompletableFuture.failedFuture(e);
-        }
+        return fresh.open(initialize, restores);
     }
 
     /** The first connection is there, even if it was lost again already; false if the slot was closed meanwhile. */
     boolean connected(BackendConnection first) {
         return core.step(step -> {
             if (state != State.OPENING) {
-                step.then(() -> close(first));
+                step.then(() -> BackendSink.close(first, core));
                 return false;
             }
             if (present(latest)) {
@@ -192,7 +211,7 @@ final class BackendSlot {
                 serve(step);
                 return true;
             }
-            step.then(() -> close(first));
+            step.then(() -> BackendSink.close(first, core));
             state = State.EMPTY;
             if (!waiting.isEmpty()) {
                 restore(step);
@@ -214,7 +233,7 @@ final class BackendSlot {
     }
 
     /** Lets somebody use the backend: now, or when it is restored; false if that cannot be. */
-    boolean use(BackendUser user) {
+    boolean use(User user) {
         BackendConnection now = core.step(step -> state == State.CONNECTED ? hand(user, step) : null);
         if (now != null) {
             user.use(now);
@@ -223,13 +242,13 @@ final class BackendSlot {
         return useLater(user);
     }
 
-    private @Nullable BackendConnection hand(BackendUser user, Step step) {
+    private @Nullable BackendConnection hand(User user, Step step) {
         served = true;
         user.handedTo(latest, step);
         return connection;
     }
 
-    private boolean useLater(BackendUser user) {
+    private boolean useLater(User user) {
         return core.<Boolean>step(step -> {
             if (state == State.CONNECTED) {
                 // it is there since a moment ago
@@ -257,13 +276,13 @@ final class BackendSlot {
     }
 
     /** Somebody who has got the backend waits for something of it, and is dropped when it is gone. */
-    void await(BackendUser user, Step step) {
+    void await(User user, Step step) {
         awaiting = awaiting.isEmpty() ? new HashSet<>() : awaiting;
         awaiting.add(user);
     }
 
     /** It has what it waited for. */
-    void awaitNoMore(BackendUser user, Step step) {
+    void awaitNoMore(User user, Step step) {
         if (!awaiting.isEmpty()) {
             awaiting.remove(user);
         }
@@ -273,14 +292,14 @@ final class BackendSlot {
      * Lets somebody have the backend that has taken the place of an incarnation, or is about to, behind all who wait for it; nothing
      * happens where there is none. Those who come so get it in the order of their steps.
      */
-    void useAfter(int which, BackendUser user, Step step) {
+    void useAfter(int which, User user, Step step) {
         boolean succeeded = which < latest && present(latest) && state != State.CLOSED;
         if (succeeded && add(user, step) && state == State.CONNECTED) {
             serve(step);
         }
     }
 
-    private boolean add(BackendUser user, Step step) {
+    private boolean add(User user, Step step) {
         long bytes = user.bytes();
         if (waiting.size() >= MOST_WAITING
                 || waitingBytes + bytes > core.host().limits().sessionBytes()) {
@@ -291,7 +310,7 @@ final class BackendSlot {
         return true;
     }
 
-    private List<? extends BackendUser> addAll(List<? extends BackendUser> users, Step step) {
+    private List<? extends User> addAll(List<? extends User> users, Step step) {
         return users.stream().filter(user -> !add(user, step)).toList();
     }
 
@@ -316,7 +335,7 @@ final class BackendSlot {
     }
 
     private void serve(int present, BackendConnection fresh) {
-        Optional<BackendUser> next = nextUser(present);
+        Optional<User> next = nextUser(present);
         while (next.isPresent()) {
             next.get().use(fresh);
             next = nextUser(present);
@@ -324,7 +343,7 @@ final class BackendSlot {
         core.host().makeRoom();
     }
 
-    private Optional<BackendUser> nextUser(int present) {
+    private Optional<User> nextUser(int present) {
         return core.step(step -> {
             if (state != State.SERVING || !present(present)) {
                 return Optional.empty();
@@ -400,7 +419,7 @@ final class BackendSlot {
             return awaited;
         });
         if (!wanted) {
-            close(fresh.connection());
+            BackendSink.close(fresh.connection(), core);
             return;
         }
         if (!fresh.revision().equals(core.revision())) {
@@ -510,11 +529,11 @@ final class BackendSlot {
     private void lose(int which, String cause, List<InboundMessage> untouched, Step step) {
         gone(which, step);
         Optional<BackendConnection> dead = disconnect();
-        List<BackendUser> again = calls.untouched(untouched, request -> request.incarnation() == which, step);
+        List<User> again = calls.untouched(untouched, request -> request.incarnation() == which, step);
         calls.answers().backendLost(cause, step);
         addAll(again, step).forEach(user -> user.turnAway(cause, step));
         step.then(() -> core.host().telemetry().backendLost(core.id(), cause));
-        dead.ifPresent(last -> step.then(() -> close(last)));
+        dead.ifPresent(last -> step.then(() -> BackendSink.close(last, core)));
         replace(which, cause, step);
     }
 
@@ -562,7 +581,7 @@ final class BackendSlot {
             sink = null;
             calls.answers().backendLost("another session needed the backend", step);
             step.then(() -> core.host().telemetry().backendReleased(core.id()));
-            step.then(() -> close(unused));
+            step.then(() -> BackendSink.close(unused, core));
             return true;
         });
     }
@@ -575,19 +594,6 @@ final class BackendSlot {
             step.then(sink::abandon);
         }
         sink = null;
-        disconnect().ifPresent(last -> step.then(() -> close(last)));
-    }
-
-    /** Ends a connection to a backend; a drain waits for it. */
-    private void close(BackendConnection last) {
-        try {
-            core.host().closing(last.close().whenComplete((done, failure) -> {
-                if (failure != null) {
-                    logger.error("session {}: the backend did not close", core.shortId(), failure);
-                }
-            }));
-        } catch (Throwable e) {
-            logger.error("session {}: the backend failed on its close", core.shortId(), e);
-        }
+        disconnect().ifPresent(last -> step.then(() -> BackendSink.close(last, core)));
     }
 }

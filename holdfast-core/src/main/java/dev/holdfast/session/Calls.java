@@ -10,6 +10,7 @@ import dev.holdfast.log.LiveStream;
 import dev.holdfast.log.Pending;
 import dev.holdfast.log.Step;
 import dev.holdfast.log.StreamCursor;
+import dev.holdfast.session.LiveCall.Cancellation;
 import dev.holdfast.spi.BackendConnection;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.RecordChange;
@@ -295,7 +296,7 @@ final class Calls {
     }
 
     /** Brings a call that was started to the backend, by one task on an executor; empty where nothing is wanted of it any more. */
-    Optional<BackendUser> dispatch(LiveCall call, Executor caller) {
+    Optional<BackendSlot.User> dispatch(LiveCall call, Executor caller) {
         follow(call);
         if (core.look(call::answered)) {
             caller.execute(() -> {});
@@ -326,7 +327,7 @@ final class Calls {
     }
 
     /** Hands the requests of a call to the backend; those that were cancelled or answered meanwhile stay here. */
-    private final class Dispatch implements BackendUser {
+    private final class Dispatch implements BackendSlot.User {
         private final LiveCall call;
         private final Executor caller;
         private List<CallRequest.Held> handed = List.of();
@@ -450,7 +451,7 @@ final class Calls {
      * @param which those of them that it can give back
      * @return those who need another backend for them, one for each call
      */
-    List<BackendUser> untouched(List<InboundMessage> messages, Predicate<CallRequest> which, Step step) {
+    List<BackendSlot.User> untouched(List<InboundMessage> messages, Predicate<CallRequest> which, Step step) {
         // several may have equal ids: a request is known by the object that its own id is
         IdentityHashMap<RequestId, InboundMessage> given = new IdentityHashMap<>();
         messages.forEach(message -> given.put(message.requiredId(), message));
@@ -462,7 +463,7 @@ final class Calls {
             }
         }
         return again.stream()
-                .<BackendUser>map(call -> new Dispatch(call, Runnable::run))
+                .<BackendSlot.User>map(call -> new Dispatch(call, Runnable::run))
                 .toList();
     }
 }

@@ -2,6 +2,7 @@ package dev.holdfast.session;
 
 import dev.holdfast.log.SessionLog;
 import dev.holdfast.log.Step;
+import dev.holdfast.session.StoreQuestion.UnreadableException;
 import dev.holdfast.spi.BackendConnection;
 import dev.holdfast.spi.CallSink;
 import dev.holdfast.spi.EventKind;
@@ -99,7 +100,7 @@ final class CatchUp {
                 read.kind(), read.id(), read.method(), bytes, new JournalChange.Put(key), InboundMessage.NO_CONTEXT);
     }
 
-    private final class Late implements BackendUser {
+    private final class Late implements BackendSlot.User {
         private final List<InboundMessage> missing;
         private final CompletableFuture<Void> done;
 

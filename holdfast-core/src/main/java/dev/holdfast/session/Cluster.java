@@ -72,7 +72,7 @@ public interface Cluster {
     }
 
     /** The counter of the epoch in which the present life of a session began. */
-    default int born(SessionSeed seed) {
+    default int born(RecordState.Seed seed) {
         return seed.epoch().counter();
     }
 

@@ -12,6 +12,7 @@ import dev.holdfast.SessionState;
 import dev.holdfast.log.Pending;
 import dev.holdfast.log.SessionLog;
 import dev.holdfast.log.Step;
+import dev.holdfast.session.LiveCall.Cancellation;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RequestId;
@@ -40,11 +41,11 @@ public final class LiveSession implements Session {
     private final SessionEnd end;
     private final SessionSweep sweep;
 
-    public LiveSession(SessionHost host, String principal, SessionSeed seed) {
+    public LiveSession(SessionHost host, String principal, RecordState.Seed seed) {
         this.core = new SessionCore(new Owner(), host, principal, seed);
         this.answers = new Answers(core);
         this.identity = new ServerIdentity(core, answers);
-        this.outbound = new Outbound(core, answers, this::answerFor);
+        this.outbound = new Outbound(core, answers);
         this.readers = new Readers(core);
         this.calls = new Calls(core, answers, readers);
         this.backend = new BackendSlot(core, outbound, readers, calls, identity);
@@ -121,6 +122,11 @@ public final class LiveSession implements Session {
         }
 
         @Override
+        public void answer(int incarnation, InboundMessage response) {
+            inbound.answer(incarnation, response);
+        }
+
+        @Override
         public CallWatch watch(InboundMessage request, boolean again) {
             CallWatch watch = core.host().telemetry().started(LiveSession.this, request);
             return AccessLog.tellsCalls()
@@ -128,10 +134,6 @@ public final class LiveSession implements Session {
                             core.shortId(), core.principal(), core.host().messages(), core::now, request, again, watch))
                     : watch;
         }
-    }
-
-    private void answerFor(InboundMessage response, int incarnation) {
-        inbound.answer(incarnation, response);
     }
 
     /** How it begins, or comes back. */

@@ -7,6 +7,7 @@ import dev.holdfast.log.LiveStream;
 import dev.holdfast.log.Pending;
 import dev.holdfast.log.SessionLog;
 import dev.holdfast.log.Step;
+import dev.holdfast.session.StoreQuestion.LeaseLostException;
 import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.JournalChange;
@@ -22,7 +23,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.function.BooleanSupplier;
-import java.util.function.ObjIntConsumer;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -44,15 +44,9 @@ final class Outbound {
     /** How often in a row the store has failed. */
     private int failures;
 
-    private final ObjIntConsumer<InboundMessage> asker;
-
-    /**
-     * @param asker takes the answer to a question for the incarnation of the backend that has asked
-     */
-    Outbound(SessionCore core, Answers answers, ObjIntConsumer<InboundMessage> asker) {
+    Outbound(SessionCore core, Answers answers) {
         this.core = core;
         this.answers = answers;
-        this.asker = asker;
     }
 
     /**
@@ -172,7 +166,7 @@ final class Outbound {
                     .bytes();
             InboundMessage response = new InboundMessage(
                     InboundMessage.Kind.RESPONSE, id, "", error, JournalChange.NONE, InboundMessage.NO_CONTEXT);
-            step.then(() -> asker.accept(response, question.incarnation()));
+            step.then(() -> core.owner().answer(question.incarnation(), response));
         }
     }
 

@@ -326,7 +326,7 @@ public final class Readers implements StreamCursor.Host {
 
     @Override
     public <T> T step(Function<Step, T> decision) {
-        return core.step(decision);
+        return core.log().step(decision);
     }
 
     @Override

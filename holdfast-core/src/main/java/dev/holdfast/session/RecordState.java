@@ -3,14 +3,18 @@ package dev.holdfast.session;
 import dev.holdfast.Lifetime;
 import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.log.Step;
+import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.MessageFactory.Introduction;
 import dev.holdfast.spi.RecordChange;
 import dev.holdfast.spi.SessionRecord;
+import dev.holdfast.spi.SessionStore;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.random.RandomGenerator;
+import java.util.stream.Stream;
 
 /**
  * What of a session's record has to follow the time: when the store may forget it, how far its client has surely read, whether
@@ -19,7 +23,7 @@ import java.util.List;
  * <p>The store forgets it never before its deadline, for the record is dated at least the longer of grace and idle ahead of the
  * wall clock, and dated anew when that has gone on or was set. That matters only where no engine lives to end the session.
  */
-final class RecordState {
+public final class RecordState {
     /** How much longer than its deadline a session is kept by its store, where an engine lives that ends it in time. */
     static final Duration MARGIN = Duration.ofHours(1);
 
@@ -42,7 +46,7 @@ final class RecordState {
      * @param born the counter of the epoch in which its present life began, as the record has to name it
      * @param outlasts whether the store outlasts this process, so that it is worth to tell it what the client has read
      */
-    RecordState(InstantSource clock, SessionSeed origin, int born, boolean outlasts) {
+    RecordState(InstantSource clock, Seed origin, int born, boolean outlasts) {
         this.clock = clock;
         this.lifetime = origin.lifetime();
         this.born = born;
@@ -156,7 +160,7 @@ final class RecordState {
      * @param introduction which server its last backend was, and whose lists its client was promised to hear of; not kept by early
      *     versions
      */
-    record Extension(Lifetime lifetime, int born, long confirmed, boolean followed, Introduction introduction) {
+    public record Extension(Lifetime lifetime, int born, long confirmed, boolean followed, Introduction introduction) {
         private static final byte VERSION = 1;
         private static final int DURATION = Long.BYTES + Integer.BYTES;
         private static final int INTRODUCTION = Long.BYTES + 1;
@@ -203,6 +207,48 @@ final class RecordState {
 
         private static Duration duration(ByteBuffer packed) {
             return Duration.ofSeconds(packed.getLong(), packed.getInt());
+        }
+    }
+
+    /**
+     * What a session in memory begins with.
+     *
+     * @param listensOnly whether everything goes to its listening stream
+     * @param extension what the engine keeps in its record
+     * @param epochs those that it had, oldest first, the present one last
+     * @param certainFrom the counter of the epoch since which surely nothing was lost
+     */
+    public record Seed(boolean listensOnly, Extension extension, List<Epoch> epochs, int certainFrom) {
+        /** A session that is being opened. */
+        public static Seed opened(Lifetime lifetime, boolean listensOnly, RandomGenerator random) {
+            return new Seed(
+                    listensOnly,
+                    new Extension(lifetime, 1, 0, false, Introduction.NONE),
+                    List.of(new Epoch(1, random.nextInt())),
+                    1);
+        }
+
+        /** A session that comes back from the store. */
+        public static Seed kept(SessionStore.Claim claim) {
+            return new Seed(
+                    claim.record().kind().equals(SessionRecord.LISTENING_SESSION),
+                    Extension.of(claim.record()),
+                    Stream.concat(claim.before().stream(), Stream.of(claim.epoch()))
+                            .toList(),
+                    claim.certainFrom());
+        }
+
+        public Lifetime lifetime() {
+            return extension.lifetime();
+        }
+
+        /** The counter of the epoch in which the present life of the session began, as its record has it. */
+        public int born() {
+            return extension.born();
+        }
+
+        Epoch epoch() {
+            return epochs.get(epochs.size() - 1);
         }
     }
 }

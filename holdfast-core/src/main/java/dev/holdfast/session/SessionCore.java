@@ -56,7 +56,7 @@ public final class SessionCore {
     private volatile String id = "";
     private volatile String revision = "";
 
-    SessionCore(SessionOwner owner, SessionHost host, String principal, SessionSeed seed) {
+    SessionCore(SessionOwner owner, SessionHost host, String principal, RecordState.Seed seed) {
         this.owner = owner;
         this.host = host;
         this.clock = host.clock();

@@ -8,6 +8,7 @@ import dev.holdfast.log.Pending;
 import dev.holdfast.log.Retention;
 import dev.holdfast.log.Step;
 import dev.holdfast.log.Streams;
+import dev.holdfast.session.StoreQuestion.UnreadableException;
 import dev.holdfast.spi.Backend;
 import dev.holdfast.spi.BackendConnection;
 import dev.holdfast.spi.Epoch;
@@ -133,9 +134,10 @@ public final class SessionOpening {
             Lifecycle.Move begun = core.lifecycle().returned(cluster.restoredState(), core.now());
             assert !begun.leavesClosed() : "nobody knows it yet";
             core.outbox().insist(core.record().begun(step), step);
-            List<BackendUser> again = remember(claim, events, step);
+            List<BackendSlot.User> again = remember(claim, events, step);
             known.run();
-            List<? extends BackendUser> turnedAway = core.revision().isEmpty() ? again : backend.returned(again, step);
+            List<? extends BackendSlot.User> turnedAway =
+                    core.revision().isEmpty() ? again : backend.returned(again, step);
             turnedAway.forEach(user -> user.turnAway("no backend is there", step));
         });
         host.telemetry().returned(core::told, cluster.restoredState());
@@ -155,7 +157,7 @@ public final class SessionOpening {
      * Makes the session what the store has kept of it: its journal, its streams, and a definite end for every call that ran when it was last
      * in memory. Returns what waits for a fresh backend: the calls that are to be run again.
      */
-    private List<BackendUser> remember(Claim claim, Map<StreamId, List<Event>> events, Step step) {
+    private List<BackendSlot.User> remember(Claim claim, Map<StreamId, List<Event>> events, Step step) {
         claim.record().journal().forEach((key, bytes) -> remember(key, bytes, step));
         Map<StreamId, RunningCall> running = claim.record().running();
         Set<StreamId> all = new TreeSet<>(BY_AGE);
@@ -188,7 +190,7 @@ public final class SessionOpening {
         retention.confirm(streams.listening(), extension.confirmed(), step);
         Set<StreamId> interrupted = new TreeSet<>(BY_AGE);
         interrupted.addAll(running.keySet());
-        List<BackendUser> again = new ArrayList<>(0);
+        List<BackendSlot.User> again = new ArrayList<>(0);
         for (StreamId id : interrupted) {
             core.lifecycle().callStarted(host.clock().now());
             interrupt(id, Objects.requireNonNull(running.get(id)), OptionalLong.empty(), step)
@@ -288,7 +290,7 @@ public final class SessionOpening {
      * A call that is run again when the store has counted that, and the journal is here that it had then. After a restart it is counted
      * when there is a backend again: it may be long until one is needed.
      */
-    private final class NextRun implements BackendUser {
+    private final class NextRun implements BackendSlot.User {
         private final LiveCall call;
         private final RecordChange counted;
 

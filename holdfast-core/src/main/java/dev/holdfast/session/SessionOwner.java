@@ -26,6 +26,9 @@ interface SessionOwner extends SessionLog.Owner {
     /** Sends the client of a request away for a while, if the request is in these hands. */
     void disconnect(CallRequest.Held held, Duration retry);
 
+    /** Answers a question of this incarnation of the backend, if that is still there. */
+    void answer(int incarnation, InboundMessage response);
+
     /** Finds out who follows a request from now on. */
     CallWatch watch(InboundMessage request, boolean again);
 

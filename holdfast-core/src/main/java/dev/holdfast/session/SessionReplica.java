@@ -10,6 +10,8 @@ import dev.holdfast.log.Pending;
 import dev.holdfast.log.ResumePoint;
 import dev.holdfast.log.Step;
 import dev.holdfast.log.StreamCursor;
+import dev.holdfast.session.LiveCall.Cancellation;
+import dev.holdfast.session.StoreQuestion.LeaseLostException;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.Event;
 import dev.holdfast.spi.InboundMessage;

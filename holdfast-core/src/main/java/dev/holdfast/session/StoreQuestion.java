@@ -2,6 +2,7 @@ package dev.holdfast.session;
 
 import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.spi.UnreadableSessionException;
+import java.nio.BufferUnderflowException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
@@ -40,5 +41,32 @@ public final class StoreQuestion {
         return cause instanceof UnreadableSessionException lost
                 ? new UnreadableException(lost)
                 : new StoreUnavailableException(cause);
+    }
+
+    /** This node writes to a session no more, for its lease is lost. Whether another one has taken the session over is not known. */
+    public static final class LeaseLostException extends RuntimeException {
+        private static final long serialVersionUID = 1L;
+
+        public LeaseLostException() {
+            super("the lease was lost");
+        }
+    }
+
+    /** What the store has kept of a session makes no sense, and never will. */
+    public static final class UnreadableException extends RuntimeException {
+        private static final long serialVersionUID = 1;
+
+        UnreadableException(RuntimeException cause) {
+            super(cause);
+        }
+
+        /** Reads something that was kept, or throws one. */
+        public static <T> T read(Supplier<T> reading) {
+            try {
+                return reading.get();
+            } catch (IllegalArgumentException | ArithmeticException | BufferUnderflowException e) {
+                throw new UnreadableException(e);
+            }
+        }
     }
 }
