@@ -3,6 +3,7 @@ package dev.holdfast.session;
 import dev.holdfast.EndReason;
 import dev.holdfast.Lifetime;
 import dev.holdfast.SessionState;
+import dev.holdfast.StreamReader.Close;
 import dev.holdfast.log.EngineClock;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicReference;
@@ -25,15 +26,6 @@ import org.jspecify.annotations.Nullable;
  * <p>A visit is a request that opens no stream. There is no deadline while a connection reads or a call runs.
  */
 public final class Lifecycle {
-    enum Detachment {
-        /** Ended by us, completely written. */
-        IN_ORDER,
-        /** Ended by us, in order, so that the client comes back: rotation, polling, drain. */
-        HANDOVER,
-        /** Any other way. */
-        BROKEN
-    }
-
     /**
      * One moment of a session.
      *
@@ -129,13 +121,13 @@ public final class Lifecycle {
                 : new State(SessionState.ATTACHED, s.readers + 1, s.running, s.handover, true, now));
     }
 
-    Move detach(long now, Detachment how) {
+    Move detach(long now, Close how) {
         return move(s -> {
             if (s.readers > 1) {
                 return new State(SessionState.ATTACHED, s.readers - 1, s.running, s.handover, true, now);
             }
-            SessionState next = how == Detachment.BROKEN ? SessionState.DETACHED : SessionState.IDLE;
-            return new State(next, 0, s.running, how == Detachment.HANDOVER, true, now);
+            SessionState next = how == Close.BROKEN ? SessionState.DETACHED : SessionState.IDLE;
+            return new State(next, 0, s.running, how == Close.HANDOVER, true, now);
         });
     }
 

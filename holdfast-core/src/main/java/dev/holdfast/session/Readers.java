@@ -10,7 +10,6 @@ import dev.holdfast.log.LiveStream;
 import dev.holdfast.log.ResumePoint;
 import dev.holdfast.log.Step;
 import dev.holdfast.log.StreamCursor;
-import dev.holdfast.session.Lifecycle.Detachment;
 import dev.holdfast.session.Lifecycle.Move;
 import dev.holdfast.session.Lifecycle.State;
 import dev.holdfast.spi.RequestId;
@@ -192,7 +191,7 @@ public final class Readers implements StreamCursor.Host {
                 listenersOutside--;
                 leftAt = now;
             }
-            Move move = core.lifecycle().detach(now, detachment(how));
+            Move move = core.lifecycle().detach(now, how);
             if (move.detaches()) {
                 detached(move.after(), step);
             }
@@ -234,7 +233,7 @@ public final class Readers implements StreamCursor.Host {
     /** The client has everything, and has told so on another connection. */
     private void retire(LiveStream stream, StreamCursor older, Step step) {
         stream.release(older, step);
-        core.lifecycle().detach(core.now(), Detachment.IN_ORDER);
+        core.lifecycle().detach(core.now(), StreamReader.Close.IN_ORDER);
         supersede(older, step);
     }
 
@@ -284,19 +283,11 @@ public final class Readers implements StreamCursor.Host {
             if (delivered || stream.ended().filter(EndReason.CANCELLED::equals).isPresent()) {
                 core.streams().finish(stream, now, step);
             }
-            Move move = core.lifecycle().detach(now, detachment(how));
+            Move move = core.lifecycle().detach(now, how);
             if (move.detaches()) {
                 detached(move.after(), step);
             }
         });
-    }
-
-    private static Detachment detachment(StreamReader.Close how) {
-        return switch (how) {
-            case IN_ORDER -> Detachment.IN_ORDER;
-            case HANDOVER -> Detachment.HANDOVER;
-            case BROKEN -> Detachment.BROKEN;
-        };
     }
 
     private void detached(State seen, Step step) {

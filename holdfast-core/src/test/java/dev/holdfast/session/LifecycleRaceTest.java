@@ -2,8 +2,8 @@ package dev.holdfast.session;
 
 import dev.holdfast.EndReason;
 import dev.holdfast.Lifetime;
+import dev.holdfast.StreamReader.Close;
 import dev.holdfast.log.EngineClock;
-import dev.holdfast.session.Lifecycle.Detachment;
 import dev.holdfast.session.Lifecycle.Move;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -55,7 +55,7 @@ public class LifecycleRaceTest {
 
     @Operation(runOnce = true)
     public String breakOff(@Param(name = "now") int now) {
-        return told(life.detach(now, Detachment.BROKEN));
+        return told(life.detach(now, Close.BROKEN));
     }
 
     @Operation

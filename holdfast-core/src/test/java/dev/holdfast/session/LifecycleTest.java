@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.EndReason;
 import dev.holdfast.Lifetime;
 import dev.holdfast.SessionState;
+import dev.holdfast.StreamReader.Close;
 import dev.holdfast.log.EngineClock;
-import dev.holdfast.session.Lifecycle.Detachment;
 import dev.holdfast.session.Lifecycle.Move;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -73,7 +73,7 @@ class LifecycleTest {
     @Test
     void theLastConnectionThatEndedInOrderLeavesItIdle() {
         attached();
-        Move move = life.detach(T0 + 2, Detachment.IN_ORDER);
+        Move move = life.detach(T0 + 2, Close.IN_ORDER);
         assertThat(phase()).isEqualTo(SessionState.IDLE);
         assertThat(move.detaches()).isFalse();
         expiresExactlyAt(T0 + 2 + IDLE_NANOS);
@@ -82,7 +82,7 @@ class LifecycleTest {
     @Test
     void theLastConnectionThatBrokeLeavesItDetached() {
         attached();
-        Move move = life.detach(T0 + 2, Detachment.BROKEN);
+        Move move = life.detach(T0 + 2, Close.BROKEN);
         assertThat(phase()).isEqualTo(SessionState.DETACHED);
         assertThat(move.detaches()).isTrue();
         expiresExactlyAt(T0 + 2 + GRACE_NANOS);
@@ -92,9 +92,9 @@ class LifecycleTest {
     void onlyTheLastConnectionCounts() {
         attached();
         life.attach(T0 + 1);
-        assertThat(life.detach(T0 + 2, Detachment.BROKEN).detaches()).isFalse();
+        assertThat(life.detach(T0 + 2, Close.BROKEN).detaches()).isFalse();
         assertThat(phase()).isEqualTo(SessionState.ATTACHED);
-        life.detach(T0 + 3, Detachment.IN_ORDER);
+        life.detach(T0 + 3, Close.IN_ORDER);
         assertThat(phase()).isEqualTo(SessionState.IDLE);
     }
 
@@ -103,7 +103,7 @@ class LifecycleTest {
         Lifecycle patient = new Lifecycle(new Lifetime(IDLE, GRACE, Duration.ZERO), CLOCK);
         patient.opened(T0);
         patient.attach(T0);
-        patient.detach(T0, Detachment.HANDOVER);
+        patient.detach(T0, Close.HANDOVER);
         assertThat(patient.state().phase()).isEqualTo(SessionState.IDLE);
         assertThat(patient.expire(T0 + IDLE_NANOS - 1).leavesClosed()).isFalse();
         assertThat(patient.expire(T0 + IDLE_NANOS).closes()).isTrue();
@@ -114,9 +114,9 @@ class LifecycleTest {
         Lifecycle patient = new Lifecycle(new Lifetime(IDLE, GRACE, Duration.ZERO), CLOCK);
         patient.opened(T0);
         patient.attach(T0);
-        patient.detach(T0, Detachment.HANDOVER);
+        patient.detach(T0, Close.HANDOVER);
         patient.attach(T0);
-        patient.detach(T0, Detachment.IN_ORDER);
+        patient.detach(T0, Close.IN_ORDER);
         assertThat(patient.expire(T0 + GRACE_NANOS).closes()).isTrue();
     }
 
@@ -190,7 +190,7 @@ class LifecycleTest {
         assertThat(life.close(EndReason.TERMINATED).closes()).isFalse();
         assertThat(life.opened(T0).leavesClosed()).isTrue();
         assertThat(life.attach(T0).leavesClosed()).isTrue();
-        assertThat(life.detach(T0, Detachment.BROKEN).detaches()).isFalse();
+        assertThat(life.detach(T0, Close.BROKEN).detaches()).isFalse();
         assertThat(life.touch(T0).leavesClosed()).isTrue();
         assertThat(life.visit(T0).leavesClosed()).isTrue();
         assertThat(life.callStarted(T0).leavesClosed()).isTrue();
@@ -204,7 +204,7 @@ class LifecycleTest {
         Lifecycle strict = new Lifecycle(new Lifetime(Duration.ZERO, IDLE, Duration.ZERO), CLOCK);
         strict.opened(T0);
         strict.attach(T0);
-        strict.detach(T0, Detachment.BROKEN);
+        strict.detach(T0, Close.BROKEN);
         assertThat(strict.expire(T0).closes()).isTrue();
     }
 
@@ -226,7 +226,7 @@ class LifecycleTest {
 
     private void detached() {
         attached();
-        life.detach(T0, Detachment.BROKEN);
+        life.detach(T0, Close.BROKEN);
     }
 
     private SessionState phase() {
