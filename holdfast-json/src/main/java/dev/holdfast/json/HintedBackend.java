@@ -27,24 +27,24 @@ import java.util.concurrent.atomic.AtomicInteger;
  * run again.
  */
 public final class HintedBackend implements Backend {
-    private static final Duration PATIENCE = Duration.ofSeconds(10);
+    private static final Duration LIST_TIMEOUT = Duration.ofSeconds(10);
     private static final int MOST_QUESTIONS = 3;
 
     private final Backend backend;
-    private final Duration patience;
+    private final Duration timeout;
     private final RepeatRules rules = new RepeatRules();
     /** The principals for whom a list is on its way: many sessions are restored at once, and one answer is enough. */
     private final Set<String> asking = ConcurrentHashMap.newKeySet();
 
     /** The same backend, with what its tools say of themselves. */
     public HintedBackend(Backend backend) {
-        this(backend, PATIENCE);
+        this(backend, LIST_TIMEOUT);
     }
 
     /** Gives up the lists that it asks for itself after another time. */
-    HintedBackend(Backend backend, Duration patience) {
+    HintedBackend(Backend backend, Duration timeout) {
         this.backend = Objects.requireNonNull(backend, "backend");
-        this.patience = patience;
+        this.timeout = timeout;
     }
 
     @Override
@@ -131,7 +131,7 @@ public final class HintedBackend implements Backend {
             ToolQuestion asked =
                     new ToolQuestion(connection, name, listening.sessionId(), answer -> rules.learn(principal, answer));
             latest = Optional.of(asked);
-            asked.begin(patience).whenComplete((done, late) -> {
+            asked.begin(timeout).whenComplete((done, late) -> {
                 if (late == null) {
                     left.set(0);
                 }

@@ -17,9 +17,9 @@ import java.util.function.Predicate;
  * up to 1,000 tools of each of 1,000 principals, those that were asked for least recently are forgotten first. The pages of a
  * list add up, and a later answer replaces what is known of the tools that it names. {@code notifications/tools/list_changed}
  * changes nothing: it does not say of which tool, most often one was added, and a client that hears it asks for the list, whose
- * answer is learned again. What a name is forgotten for, or was never known for, is not run again.
+ * answer is learned again. A call of a tool that was forgotten, or never known, is not run again.
  *
- * <p>Hints are to be believed of a server that one trusts. Safe for use by any thread.
+ * <p>Use the hints only of servers that you trust. Safe for use by any thread.
  *
  * @see <a href="https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations">MCP schema, ToolAnnotations</a>
  */

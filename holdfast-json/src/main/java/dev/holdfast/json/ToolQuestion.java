@@ -48,8 +48,8 @@ final class ToolQuestion {
     }
 
     /** Asks for the first page; completes at the end of it all, and fails if that took longer than this. */
-    CompletionStage<Void> begin(Duration patience) {
-        over.orTimeout(patience.toNanos(), TimeUnit.NANOSECONDS);
+    CompletionStage<Void> begin(Duration timeout) {
+        over.orTimeout(timeout.toNanos(), TimeUnit.NANOSECONDS);
         ask(1, "");
         return over;
     }

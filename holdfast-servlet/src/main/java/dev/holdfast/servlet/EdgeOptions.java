@@ -295,9 +295,9 @@ public final class EdgeOptions {
         }
 
         /**
-         * The connections of the server, of which one named principal may have a share only. A connection counts as its from the
-         * moment that its request is known to be the principal's until that is answered, a stream until it ends; beyond the share a
-         * request gets 503. Default not counted.
+         * Limits the share of the server's connections that one named principal may have. A connection counts from the moment that its
+         * request is authenticated until the request is answered, or its stream has ended; beyond the share a request gets 503. Default not
+         * counted.
          */
         public Builder connections(Optional<Quota> value) {
             connections = Objects.requireNonNull(value, "connections");

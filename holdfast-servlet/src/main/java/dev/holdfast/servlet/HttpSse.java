@@ -53,7 +53,7 @@ import org.slf4j.LoggerFactory;
  */
 final class HttpSse extends Protocol {
     private static final Logger log = LoggerFactory.getLogger(HttpSse.class);
-    private static final long PATIENCE_MILLIS = 50;
+    private static final long ACCEPT_AFTER_MILLIS = 50;
     private static final int MAX_WAITING = 256;
 
     private final HttpSseOptions sse;
@@ -251,7 +251,7 @@ final class HttpSse extends Protocol {
     NextStep run(Exchange exchange, Session session, Call call, List<InboundMessage> requests) {
         Acceptance acceptance = new Acceptance(exchange);
         try {
-            clock.later(() -> early.offer(acceptance::giveEarly), PATIENCE_MILLIS);
+            clock.later(() -> early.offer(acceptance::giveEarly), ACCEPT_AFTER_MILLIS);
             try {
                 exchange.dispatch(call);
             } finally {

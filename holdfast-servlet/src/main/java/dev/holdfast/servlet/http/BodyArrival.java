@@ -39,19 +39,24 @@ final class BodyArrival implements ReadListener, EdgeClock.Ticking {
     private final BodyReader reader;
     private State state;
     private volatile long since;
-    private volatile long patience;
+    private volatile long timeoutNanos;
     /** What is dropped is read into this; guarded by {@code reading}. */
     private byte[] scratch;
 
     private BodyArrival(
-            State state, Exchange exchange, ServletInputStream in, BodyBuffer body, BodyReader reader, long patience) {
+            State state,
+            Exchange exchange,
+            ServletInputStream in,
+            BodyBuffer body,
+            BodyReader reader,
+            long timeoutNanos) {
         this.state = state;
         this.exchange = exchange;
         this.in = in;
         this.body = body;
         this.reader = reader;
         this.since = reader.clock.now();
-        this.patience = patience;
+        this.timeoutNanos = timeoutNanos;
         this.scratch = new byte[state == State.REFUSED ? SCRATCH : 0];
     }
 
@@ -124,7 +129,7 @@ final class BodyArrival implements ReadListener, EdgeClock.Ticking {
             if (fault.isPresent()) {
                 state = State.REFUSED;
                 since = reader.clock.now();
-                patience = LINGER_NANOS;
+                timeoutNanos = LINGER_NANOS;
                 scratch = new byte[SCRATCH];
                 body.drop();
             }
@@ -191,7 +196,7 @@ final class BodyArrival implements ReadListener, EdgeClock.Ticking {
     }
 
     private boolean overdue(long now) {
-        return now - since > patience;
+        return now - since > timeoutNanos;
     }
 
     /** Ends the request, with an answer if it has none. */

@@ -1,4 +1,4 @@
-/** What the rooms above share: the clock of the edge, threads that may block, and how a failed connection is logged. */
+/** What the packages above share: the clock of the edge, threads that may block, and how a failed connection is logged. */
 @NullMarked
 package dev.holdfast.servlet.io;
 

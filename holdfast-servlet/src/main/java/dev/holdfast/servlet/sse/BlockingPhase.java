@@ -6,7 +6,7 @@ import java.util.concurrent.TimeUnit;
 /**
  * The time of a connection in which a write may wait for the client, until its request is asynchronous. While the request's thread is
  * busy, as a handler may hold it, only that thread and some helpers write. What comes right behind a message is gathered
- * meanwhile, to be one write with what follows it. For the holder of the pump, but for what says otherwise.
+ * meanwhile, to be one write with what follows it. For the holder of the pump, unless a method says otherwise.
  */
 final class BlockingPhase {
     /**
