@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Objects;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
@@ -31,7 +32,7 @@ class RationaleTest {
     void eachIsLinkedFromTheFirst() throws IOException {
         String first = Files.readString(FIRST);
         assertThat(files()).hasSizeGreaterThan(10).allSatisfy(file -> {
-            String module = file.getParent().getFileName().toString();
+            String module = Objects.requireNonNull(file.getParent()).getFileName().toString();
             assertThat(file.equals(FIRST) || first.contains("(" + module + "/RATIONALE.md)"))
                     .as(module)
                     .isTrue();
