@@ -13,6 +13,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.PathMatcher;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.Deque;
 import java.util.HashSet;
@@ -20,19 +21,31 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /**
- * How large files are, how many need each other, and how many others each class holds. It prints what it has counted, largest
+ * How large files and packages are, which names occur twice, how many files need each other, and how many others each class holds. It prints what it has counted, largest
  * first.
  */
 class ShapeTest {
+    private static final Path ROOT = Path.of("..");
     private static final int MOST_LINES = 600;
     private static final int LARGEST_KNOT = 5;
     private static final int MOST_COLLABORATORS = 10;
+    private static final int MOST_FILES = 30;
     private static final int SHOWN = 5;
+
+    /** Packages that are larger, with the files that they have: to be made smaller, and taken out when they are small enough. */
+    private static final Map<String, Integer> LARGER = Map.of(
+            "holdfast-core/src/main/java/dev/holdfast/session", 34,
+            "holdfast-client/src/main/java/dev/holdfast/client", 33,
+            "holdfast-core/src/main/java/dev/holdfast", 31);
+
+    private static final Pattern TOP_LEVEL_TYPE = Pattern.compile(
+            "(?m)^(?:(?:public|abstract|final|sealed|non-sealed) )*(?:class|interface|record|enum|@interface) (\\w+)");
 
     private static final JavaClasses CLASSES = new ClassFileImporter()
             .withImportOption(new ImportOption.DoNotIncludeTests())
@@ -50,22 +63,62 @@ class ShapeTest {
         return all;
     }
 
+    /** All main code, by their paths from the root. */
+    private static List<Path> sources() throws IOException {
+        PathMatcher main = FileSystems.getDefault().getPathMatcher("glob:holdfast-*/src/main/java/**.java");
+        try (Stream<Path> all = Files.walk(ROOT)) {
+            return all.map(ROOT::relativize)
+                    .filter(main::matches)
+                    .filter(file -> !file.getFileName().toString().endsWith("-info.java"))
+                    .toList();
+        }
+    }
+
     @Test
     void noFileTellsMoreThanOneStory() throws IOException {
-        PathMatcher sources = FileSystems.getDefault().getPathMatcher("glob:../holdfast-*/src/main/java/**.java");
-        List<Counted> files;
-        try (Stream<Path> all = Files.walk(Path.of(".."))) {
-            files = told(
-                    "lines of files",
-                    all.filter(sources::matches)
-                            .filter(file -> !file.getFileName().toString().endsWith("-info.java"))
-                            .map(ShapeTest::lines));
+        List<Counted> files = told("lines of files", sources().stream().map(ShapeTest::lines));
+
+        assertThat(files)
+                .isNotEmpty()
+                .allSatisfy(file -> assertThat(file.count()).as(file.name()).isLessThanOrEqualTo(MOST_LINES));
+    }
+
+    @Test
+    void noPackageHasManyFiles() throws IOException {
+        Map<String, Long> packages = sources().stream()
+                .collect(Collectors.groupingBy(file -> file.getParent().toString(), Collectors.counting()));
+
+        assertThat(told(
+                        "files of packages",
+                        packages.entrySet().stream()
+                                .map(each -> new Counted(
+                                        each.getKey(), each.getValue().intValue()))))
+                .allSatisfy(each -> assertThat(each.count())
+                        .as(each.name())
+                        .isLessThanOrEqualTo(LARGER.getOrDefault(each.name(), MOST_FILES)));
+        assertThat(LARGER.keySet())
+                .as("packages that need no leave any more to be larger")
+                .allSatisfy(name -> assertThat(packages.getOrDefault(name, 0L)).isGreaterThan(MOST_FILES));
+    }
+
+    /** A name says of which class one speaks, without its package. */
+    @Test
+    void noNameOfATopLevelTypeOccursTwice() throws IOException {
+        Map<String, List<String>> places = new TreeMap<>();
+        for (Path file : sources()) {
+            TOP_LEVEL_TYPE
+                    .matcher(Files.readString(ROOT.resolve(file)))
+                    .results()
+                    .forEach(type -> places.computeIfAbsent(type.group(1), name -> new ArrayList<>())
+                            .add(file.toString()));
         }
-        assertThat(files.get(0).count()).as(files.get(0).name()).isLessThanOrEqualTo(MOST_LINES);
+
+        assertThat(places).isNotEmpty();
+        assertThat(places.values()).filteredOn(each -> each.size() > 1).isEmpty();
     }
 
     private static Counted lines(Path file) {
-        try (Stream<String> lines = Files.lines(file)) {
+        try (Stream<String> lines = Files.lines(ROOT.resolve(file))) {
             return new Counted(file.getFileName().toString(), (int) lines.count());
         } catch (IOException e) {
             throw new IllegalStateException(e);
