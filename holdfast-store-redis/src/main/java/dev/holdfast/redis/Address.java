@@ -24,7 +24,7 @@ record Address(List<RedisURI> seeds, boolean cluster, String shown) {
     private static final List<String> SCHEMES =
             List.of("redis", "rediss", "redis-sentinel", "rediss-sentinel", "redis-cluster", "rediss-cluster");
 
-    /** Reads a URL; what it says of a bad one names no password. */
+    /** Reads a URL; the error about a bad one names no password. */
     static Address parse(String url) {
         Matcher parts = URL.matcher(url);
         if (!parts.matches()
@@ -80,7 +80,7 @@ record Address(List<RedisURI> seeds, boolean cluster, String shown) {
         return this;
     }
 
-    /** Sets who this is for the sentinels. */
+    /** Sets user and password for the sentinels. */
     Address toSentinelsAs(String user, char[] password) {
         List<RedisURI> sentinels =
                 seeds.stream().flatMap(seed -> seed.getSentinels().stream()).toList();

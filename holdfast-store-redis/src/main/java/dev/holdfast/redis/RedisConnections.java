@@ -129,7 +129,7 @@ final class RedisConnections implements AutoCloseable {
         return commands;
     }
 
-    /** Where what Redis refuses is told. */
+    /** Takes note of what Redis refuses. */
     Refusals refusals() {
         return refusals;
     }

@@ -172,7 +172,7 @@ final class RedisConnector implements AutoCloseable {
         return begun(connectPubSub);
     }
 
-    /** Whoever connects tries again after a failure, and would not after an exception. */
+    /** An exception becomes a failure, after which callers try again. */
     private static <T> CompletionStage<T> begun(Supplier<CompletionStage<T>> connect) {
         try {
             return connect.get();

@@ -36,7 +36,7 @@ import java.util.function.Function;
  * failover of Redis may have lost is told as a possible gap.
  *
  * <p>Sessions expire by the clock of Redis, whatever the clock of a node's machine says. Stages complete on threads of the store's own,
- * or at once; whoever goes on there may take a moment, but must not wait for another stage of the store.
+ * or at once; code that goes on there may take a moment, but must not wait for another stage of the store.
  */
 public final class RedisStore implements SharedSessionStore {
     // as every process that dies is one that uses the store

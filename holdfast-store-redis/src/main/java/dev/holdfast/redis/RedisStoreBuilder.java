@@ -37,8 +37,8 @@ public final class RedisStoreBuilder {
     }
 
     /**
-     * Who this is, in the place of what the URL says: a user of Redis' access control lists, and their password. A password alone is
-     * that of the user {@code default}.
+     * The user of Redis' access control lists, and the password; they replace those of the URL. A password alone is that of the user
+     * {@code default}.
      *
      * @throws IllegalArgumentException if the user is empty
      */
@@ -55,7 +55,7 @@ public final class RedisStoreBuilder {
     }
 
     /**
-     * Who this is for the sentinels: what {@link #credentials} or the URL says is for Redis itself. Default: nobody, for sentinels
+     * User and password for the sentinels; those of {@link #credentials} or the URL are for Redis itself. Default: none, for sentinels
      * that ask for no password.
      *
      * @throws IllegalArgumentException if the address is not one of sentinels, or the user is empty
@@ -78,11 +78,12 @@ public final class RedisStoreBuilder {
     }
 
     /**
-     * The service whose sessions stand under the prefix, for each of its nodes the same: a prefix of another service is refused, at the
-     * start and whenever this node begins anew, one that is nobody's is taken by this one. Default: none, and any prefix is used.
+     * The service whose sessions are kept under the prefix, the same for each of its nodes. The prefix of another service is refused, at
+     * the start and whenever this node begins a new lease; one that is nobody's becomes this service's. Default: none, and any prefix is
+     * used.
      *
      * @param name for messages, on one line; it is written into Redis
-     * @param words all that tells one from another, in each of its versions; only a fingerprint of them is written, for they may hold
+     * @param words everything that identifies the service, in each of its versions; only a fingerprint of it is written, for it may hold
      *     secrets
      */
     public RedisStoreBuilder belongsTo(String name, List<String> words) {
@@ -91,8 +92,8 @@ public final class RedisStoreBuilder {
     }
 
     /**
-     * Lets this service have the prefix of another, with the sessions under it; nodes of that one which run, or start again, have it too.
-     * Default: it is refused.
+     * Lets this service use the prefix of another one, with the sessions under it. Nodes of the other one that run, or start again, go on
+     * using it. Default: it is refused.
      */
     public RedisStoreBuilder takeOver() {
         takesOver = true;
@@ -104,8 +105,8 @@ public final class RedisStoreBuilder {
     }
 
     /**
-     * How long Redis may take to answer, 50 ms to 1 minute: what takes longer fails, and where nothing was answered for so long, the
-     * connection is made anew. Also how long a connection may take to be ready. Less than the lease of a node. Default 2 s.
+     * How long Redis may take to answer, 50 ms to 1 minute: a command that takes longer fails, and a connection on which nothing comes for
+     * so long is replaced. Also how long a connection may take to be ready. Set it below the lease of a node. Default 2 s.
      */
     public RedisStoreBuilder timeout(Duration value) {
         if (value.compareTo(Duration.ofMillis(50)) < 0 || value.compareTo(Duration.ofMinutes(1)) > 0) {
@@ -125,7 +126,7 @@ public final class RedisStoreBuilder {
     }
 
     /**
-     * A file of at most 4 MiB with the certificates, in PEM, that a server's has to be signed by. Default: what this JVM trusts.
+     * A file of at most 4 MiB in PEM with the certificates of authorities that may sign the server's. Default: what this JVM trusts.
      *
      * @throws IllegalArgumentException if it cannot be read, or is none
      */
@@ -137,13 +138,13 @@ public final class RedisStoreBuilder {
         return this;
     }
 
-    /** Decides which certificates of servers are trusted. Default: what this JVM trusts. */
+    /** Decides which server certificates are trusted. Default: what this JVM trusts. */
     public RedisStoreBuilder trust(TrustManagerFactory managers) {
         tls.trustManager(Objects.requireNonNull(managers, "managers"));
         return this;
     }
 
-    /** The certificate and key that a server is shown which asks for one. Default: none. */
+    /** The certificate and key for servers that ask for one. Default: none. */
     public RedisStoreBuilder identity(KeyManagerFactory managers) {
         tls.keyManager(Objects.requireNonNull(managers, "managers"));
         return this;

@@ -167,7 +167,7 @@ final class DatabaseOpening {
     }
 
     /**
-     * Copies every session that can be read whole, and makes the list of expiries anew. RocksDB itself never gets rid of a damaged block:
+     * Copies every session that can be read whole, and makes a new list of expiries. RocksDB itself never gets rid of a damaged block:
      * it takes no more writes once a compaction has met one.
      */
     private static final class Salvage {

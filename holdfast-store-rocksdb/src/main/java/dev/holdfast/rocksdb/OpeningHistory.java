@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * @param lostBefore the number of the opening before which something may have been lost, 0 if nothing was
  * @param powerLost whether the machine has ended since the last opening, which did not wait for the disk
  * @param watermarked whether the folder had a {@link Watermark} before
- * @param damage what is damaged, empty if nothing is; told until an opening that follows on an end in order
+ * @param damage what is damaged, empty if nothing is; kept until an opening that follows an end in order
  */
 record OpeningHistory(
         Path file,
@@ -69,7 +69,7 @@ record OpeningHistory(
         return now;
     }
 
-    /** The id of the machine's present boot; empty where it cannot be told. */
+    /** The id of the machine's present boot; empty if the system does not tell it. */
     static String thisMachine() {
         try {
             return Files.readString(MACHINE, UTF_8).strip();

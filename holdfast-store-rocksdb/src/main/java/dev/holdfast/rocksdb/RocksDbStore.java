@@ -20,9 +20,9 @@ import java.util.concurrent.CompletionStage;
  * survives the death of the process; built with {@link Durability#POWER_LOSS} it survives that of the machine too, and appends
  * wait for an fsync that they share.
  *
- * <p>Stages complete at once, on the caller's thread, or on threads of the store's own; whoever goes on there may take a
- * moment, but must not wait for another stage of the store. Where the disk is full or fails, appends fail with a {@link
- * RocksDbStoreException}, what is kept can be read, and the store writes again within a second or two after there is as much
+ * <p>Stages complete at once, on the caller's thread, or on threads of the store's own. Code that goes on there may take a
+ * moment, but must not wait for another stage of the store. While the disk is full or fails, appends fail with a {@link
+ * RocksDbStoreException} and what is kept can be read; the store writes again within a second or two after there is as much
  * room as its log takes.
  */
 public final class RocksDbStore implements SessionStore {
@@ -183,8 +183,8 @@ public final class RocksDbStore implements SessionStore {
      * How a store is.
      *
      * @param bytes what its folder takes on disk
-     * @param inUse of how many sessions something is kept in memory: those that were used within the last minute, until the next sweep
-     * @param trouble why it cannot write now; empty while all is well
+     * @param inUse how many sessions have an index in memory: those that were used within the last minute, until the next sweep
+     * @param trouble why it cannot write now; empty while it can
      * @param unread why something could not be read in the last minute; empty if all could be
      * @param damage what was found damaged, so that something acknowledged may be lost; told until the store was closed in
      *     order and opened again

@@ -44,18 +44,18 @@ public final class RocksDbStoreBuilder {
     }
 
     /**
-     * The owner of the sessions in the folder: a folder of another owner is not opened, one without an owner is taken by this one.
+     * The owner of the sessions in the folder: the folder of another owner is refused, and one without an owner becomes this one's.
      * Default: no owner, and any folder is opened.
      *
      * @param name for messages, on one line; it is written into the folder
-     * @param words all that tells one from another; only a fingerprint of them is written, for they may hold secrets
+     * @param words everything that identifies the owner; only a fingerprint of it is written, for it may hold secrets
      */
     public RocksDbStoreBuilder belongsTo(String name, List<String> words) {
         owner = Optional.of(StoreFolder.Owner.of(name, words));
         return this;
     }
 
-    /** Makes a folder that belongs to another this one's, with the sessions in it. Default: it is refused. */
+    /** Takes over the folder of another owner, with the sessions in it. Default: it is refused. */
     public RocksDbStoreBuilder takeOver() {
         takesOver = true;
         return this;
@@ -80,7 +80,7 @@ public final class RocksDbStoreBuilder {
     }
 
     /**
-     * How often expired sessions are cleaned away, 10 ms to 1 hour. They are not there whether they were cleaned away or not.
+     * How often expired sessions are removed from the disk, 10 ms to 1 hour. They count as gone from the moment of their expiry.
      * Default 1 minute.
      */
     public RocksDbStoreBuilder sweepInterval(Duration value) {

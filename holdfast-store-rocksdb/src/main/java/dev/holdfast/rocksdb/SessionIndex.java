@@ -17,9 +17,9 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * The header of one session and the keys of everything else that the disk keeps of it, so that an append writes without reading
- * and a delete knows every key. It is ahead of the disk by the changes that are not written yet; if one of them fails, the index
- * is dropped and read again. Guarded by the lock of its session.
+ * The header of one session, and the keys of everything else that the disk has of it: so an append writes without reading, and a
+ * delete knows every key. The index is ahead of the disk by the changes that are not written yet; if one of them fails, it is
+ * dropped and read again. Guarded by the lock of its session.
  */
 final class SessionIndex {
     private final SessionKey key;
@@ -43,7 +43,7 @@ final class SessionIndex {
         this.header = header;
     }
 
-    /** A session that is not on disk yet. */
+    /** The index of a session that is not on disk yet. */
     static SessionIndex create(
             SessionKey key, Epoch first, SessionRecord record, OpeningHistory history, Database.Batch changes) {
         SessionIndex index = new SessionIndex(key, SessionHeader.of(first, record, history));
@@ -54,7 +54,7 @@ final class SessionIndex {
         return index;
     }
 
-    /** Has the place of an index while that is read. */
+    /** Takes the place of an index while that is read. */
     static SessionIndex beingRead(SessionKey key) {
         SessionIndex index = new SessionIndex(key, SessionHeader.NONE);
         index.beingRead = true;
@@ -76,7 +76,7 @@ final class SessionIndex {
         return header;
     }
 
-    /** This session has the key of one that was deleted. */
+    /** This session has the same key as one that was deleted, whose deletion may not be written yet. */
     void follow(SessionIndex deleted) {
         predecessor = Optional.of(deleted);
     }
@@ -100,7 +100,7 @@ final class SessionIndex {
         onTheirWay--;
     }
 
-    /** Whether the next change must go through the writer too, so that it does not overtake. */
+    /** Whether the next change must go through the writer too, so that it does not overtake these. */
     boolean waits() {
         return onTheirWay > 0 || predecessor.map(SessionIndex::waits).orElse(false);
     }
@@ -109,7 +109,6 @@ final class SessionIndex {
         return beingRead;
     }
 
-    /** Whether the session was deleted. */
     boolean gone() {
         return gone;
     }
@@ -140,7 +139,7 @@ final class SessionIndex {
         }
     }
 
-    /** Everything was {@link #found} that is on disk. */
+    /** Everything that is on disk was {@link #found}. */
     void whole() {
         kept.values().forEach(KeptOffsets::read);
     }
@@ -224,7 +223,7 @@ final class SessionIndex {
         changes.put(Keys.running(key, stream), Values.call(call));
     }
 
-    /** Forgets a stream that has neither events nor a call any more, or keeps how far it was trimmed. */
+    /** Forgets a stream that has neither events nor a running call, or writes how far another one was trimmed. */
     private void mark(StreamId stream, Database.Batch changes) {
         KeptOffsets offsets = kept.get(stream);
         if (offsets == null) {
@@ -243,9 +242,8 @@ final class SessionIndex {
     }
 
     /**
-     * Deletes every key of the session, one by one. A range delete would be shorter to write, but each one is looked at by
-     * every later read until it is compacted away, and sessions end by the thousand with a handful of keys each. Only what cannot
-     * be read is deleted so.
+     * Deletes every key of the session, one by one. A range delete would be shorter to write, but every later read looks at each one
+     * until it is compacted away, and sessions end by the thousand with a handful of keys each.
      */
     void delete(Database.Batch changes) {
         gone = true;

@@ -364,7 +364,6 @@ final class StoreFolder implements AutoCloseable {
         }
     }
 
-    /** Gives the lock back. */
     @Override
     public void close() {
         closeQuietly(lockFile);

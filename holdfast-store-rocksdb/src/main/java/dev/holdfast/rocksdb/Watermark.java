@@ -11,7 +11,7 @@ import java.util.OptionalLong;
 
 /**
  * How far RocksDB's log was acknowledged: the number of its last write, in a mapped file, so that it costs no system call and
- * outlives the process. If RocksDB recovers its log to a lower number, acknowledged writes are lost.
+ * outlives the process. If RocksDB recovers less of its log, acknowledged writes are lost.
  *
  * <p>The file has two places, each a number and its complement, written in turn: if the process dies while it writes one, the other
  * is still whole. One writer at a time.
@@ -28,12 +28,11 @@ final class Watermark {
         this.file = file;
     }
 
-    /** That of a database which is no folder's yet. */
+    /** One in memory, for a database that is not in use yet. */
     static Watermark ofNothing() {
         return new Watermark(ByteBuffer.allocate(PLACES * PLACE_BYTES));
     }
 
-    /** Opens the file, or makes it. */
     static Watermark open(Path folder) throws IOException {
         Path path = folder.resolve(FILE);
         try (FileChannel channel = FileChannel.open(
@@ -44,7 +43,7 @@ final class Watermark {
                 LinkOption.NOFOLLOW_LINKS)) {
             int size = PLACES * PLACE_BYTES;
             if (channel.size() < size) {
-                // a full disk shows now, not when the page is first touched
+                // a full disk fails here, and not when the page is first touched
                 channel.write(ByteBuffer.allocate(size), 0);
                 channel.force(true);
             }
@@ -52,7 +51,7 @@ final class Watermark {
         }
     }
 
-    /** Whether nothing was ever set. */
+    /** Whether it was never set. */
     boolean isBlank() {
         boolean blank = true;
         for (int at = 0; at < PLACES * PLACE_BYTES; at += Long.BYTES) {
@@ -82,14 +81,13 @@ final class Watermark {
         next = 1 - next;
     }
 
-    /** Begins again at this number. */
+    /** Starts again from this number, and waits until the disk has it. */
     void reset(long number) {
         set(number);
         set(number);
         force();
     }
 
-    /** Forces it to the disk. */
     void force() {
         if (file instanceof MappedByteBuffer mapped) {
             mapped.force();

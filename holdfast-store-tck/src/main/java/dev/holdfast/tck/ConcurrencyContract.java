@@ -82,7 +82,7 @@ public abstract class ConcurrencyContract extends StoreContract<StoreBed> {
         assertThat(claim().epoch().counter()).isEqualTo(THREADS * ROUNDS + 2);
     }
 
-    /** Whoever claims appends what comes next; who is fenced in between has appended nothing. */
+    /** Each thread claims, then appends the next event; a thread that is fenced in between appends nothing. */
     @Test
     void ofManyOwnersOnlyTheLastAppends() throws Exception {
         create();

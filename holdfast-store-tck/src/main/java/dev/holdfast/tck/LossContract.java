@@ -14,7 +14,7 @@ import java.util.function.Supplier;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** What a store has lost is told by how far its streams go. */
+/** A store tells what it has lost of a session by the extents of its streams. */
 public abstract class LossContract extends StoreContract<LossyBed> {
     private static final RequestId REQUEST = new RequestId("1");
 

@@ -243,7 +243,7 @@ public final class MemoryCluster implements SharedSessionStore {
         }
     }
 
-    /** Once in a while, whoever creates a session removes the expired ones: the store has no threads of its own. */
+    /** Once a minute, the creation of a session removes the expired ones: the store has no threads of its own. */
     private void purge() {
         long now = clock.millis();
         long due = nextPurge.get();
