@@ -80,14 +80,25 @@ final class Cursor {
 
     /** The event was taken: the place is behind it. */
     void passed(SseEvent event) {
-        if (event.id().isEmpty()) {
+        String id = event.id().orElse("");
+        if (id.isEmpty()) {
+            last = event.id().isPresent() ? Optional.empty() : last;
             return;
         }
-        String id = event.id().get();
-        unusable |= !id.chars().allMatch(c -> c >= ' ' && c <= '~');
-        last = id.isEmpty() ? Optional.empty() : event.id();
-        if (!id.isEmpty() && event.data().length > 0) {
-            recent.put(id, new Seen(Arrays.hashCode(event.data()), connection));
+        byte[] data = event.data();
+        unusable |= !isPrintable(id);
+        last = Optional.of(id);
+        if (data.length > 0) {
+            recent.put(id, new Seen(Arrays.hashCode(data), connection));
         }
+    }
+
+    private static boolean isPrintable(String id) {
+        for (int i = 0; i < id.length(); i++) {
+            if (id.charAt(i) < ' ' || id.charAt(i) > '~') {
+                return false;
+            }
+        }
+        return true;
     }
 }

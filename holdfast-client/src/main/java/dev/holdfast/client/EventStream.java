@@ -163,11 +163,12 @@ final class EventStream implements StreamHandler {
         if (stopped || !cursor.isNew(event, session.sessionId())) {
             return TAKEN;
         }
-        if (event.data().length == 0 && event.name().equals(SseEvent.MESSAGE)) {
+        boolean empty = event.data().length == 0;
+        if (empty && event.name().equals(SseEvent.MESSAGE)) {
             cursor.passed(event);
             return TAKEN;
         }
-        if (event.data().length > 0 && event.id().isPresent() && cursor.usable()) {
+        if (!empty && event.id().isPresent() && cursor.usable()) {
             // what has no place may be the same each time
             retry.succeeded();
         }

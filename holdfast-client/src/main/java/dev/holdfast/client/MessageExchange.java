@@ -519,6 +519,11 @@ final class MessageExchange implements StreamOwner {
     }
 
     @Override
+    public boolean opensAnew() {
+        return false;
+    }
+
+    @Override
     public boolean unreadable(RequestId request, Throwable why) {
         return message.kind() == Envelope.Kind.REQUEST
                 && message.id().filter(request::equals).isPresent();

@@ -31,9 +31,7 @@ interface StreamOwner extends MessageSink {
     }
 
     /** Whether the stream is worth opening again without a cursor. */
-    default boolean opensAnew() {
-        return false;
-    }
+    boolean opensAnew();
 
     /**
      * An answer to this request has come that cannot be read. Returns whether the stream was there for it: nothing better will

@@ -48,10 +48,11 @@ final class TakenEvents {
      */
     CompletionStage<Void> once(SseEvent event, int stream, boolean resumed, Supplier<CompletionStage<Void>> taking) {
         String id = event.id().orElse("");
-        if (id.isEmpty() || event.data().length == 0) {
+        byte[] data = event.data();
+        if (id.isEmpty() || data.length == 0) {
             return taking.get();
         }
-        long key = key(id, event.data());
+        long key = key(id, data);
         CompletableFuture<Void> taken = new CompletableFuture<>();
         long origin = (stream << 1 & STREAM) | (resumed ? RESUMED : 0);
         CompletionStage<Void> before = claim(key, origin, taken);

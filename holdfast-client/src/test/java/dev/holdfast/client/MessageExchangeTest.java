@@ -83,6 +83,11 @@ class MessageExchangeTest {
         void stopListening() {}
 
         @Override
+        public boolean opensAnew() {
+            return true;
+        }
+
+        @Override
         public void lost(StreamLoss why) {}
 
         @Override

@@ -23,12 +23,10 @@ final class SseParser {
     private static final byte[] BYTE_ORDER_MARK = "\uFEFF".getBytes(UTF_8);
     private static final byte[] DATA = "data:".getBytes(UTF_8);
 
-    private static final int LONGEST_RETRY_DIGITS = 9;
-
     private final int most;
     private final Consumer<SseEvent> events;
-    private final Buffer line = new Buffer();
-    private final Buffer data = new Buffer();
+    private Buffer line = new Buffer();
+    private Buffer data = new Buffer();
     private boolean afterReturn;
     private boolean begun;
     /** Whether the body is no stream of events but one message: some servers send JSON under the wrong type. */
@@ -70,11 +68,10 @@ final class SseParser {
             return new String(buf, from, to - from, UTF_8);
         }
 
-        private void clear() {
+        /** An empty one: this, unless it has grown large. */
+        private Buffer emptied() {
             reset();
-            if (buf.length > KEPT) {
-                buf = new byte[32];
-            }
+            return buf.length > KEPT ? new Buffer() : this;
         }
     }
 
@@ -139,7 +136,7 @@ final class SseParser {
             if (bytes.hasRemaining()) {
                 afterReturn = bytes.get() == '\r';
                 line();
-                line.clear();
+                line = line.size() == 0 ? line : line.emptied();
             }
         }
     }
@@ -230,9 +227,7 @@ final class SseParser {
     }
 
     private void retry(String digits) {
-        boolean number = !digits.isEmpty()
-                && digits.length() <= LONGEST_RETRY_DIGITS
-                && digits.chars().allMatch(c -> c >= '0' && c <= '9');
+        boolean number = digits.matches("[0-9]{1,9}");
         retry = number ? OptionalLong.of(Long.parseLong(digits)) : retry;
     }
 
@@ -243,6 +238,6 @@ final class SseParser {
         id = Optional.empty();
         name = "";
         hasData = false;
-        data.clear();
+        data = data.emptied();
     }
 }
