@@ -11,16 +11,16 @@ import reactor.core.Disposables;
 import reactor.core.scheduler.Schedulers;
 
 /**
- * What runs for a call. To give it up interrupts the thread of a synchronous handler, so it waits for as long as something is sent:
- * containers break a connection off on which an interrupted thread writes, and over HTTP+SSE that is the stream of the session.
+ * What runs for a call. Disposing it interrupts the thread of a synchronous handler. A container breaks off a connection on which an
+ * interrupted thread writes, over HTTP+SSE the stream of the whole session: so disposal waits while a thread sends something.
  *
- * <p>It sees the errors that Reactor tells nobody: one that it holds for fatal ends a scheduler's task, and no signal follows. Those of
- * the tasks that are scheduled while the call is subscribed are seen, such as the task that runs the handler of a synchronous server.
+ * <p>Reactor signals nothing when a task of a scheduler ends with an error that it calls fatal, such as a {@link LinkageError}. This
+ * class sees such errors of the tasks that are scheduled while the call is subscribed; the handler of a synchronous server is one.
  */
 final class CallWork implements Disposable {
-    /** Beside the number of threads that send: it ends when the last of them is done. */
+    /** Added to the number of threads that send: the last of them ends the work. */
     private static final int GIVEN_UP = 1 << 30;
-    /** Beside that number: it has been ended, and whoever still sends does so in vain. */
+    /** Added to that number: the work has been ended. */
     private static final int ENDED = 1 << 31;
 
     private static final ThreadLocal<@Nullable CallWork> SUBSCRIBED = new ThreadLocal<>();
@@ -57,7 +57,7 @@ final class CallWork implements Disposable {
         }
     }
 
-    /** The call has ended. Of what it has left behind nothing is heard, and the call does not stay in memory with it. */
+    /** The call has ended: tasks that it left behind report nothing, and do not keep the call in memory. */
     void over() {
         fatal.set(null);
     }

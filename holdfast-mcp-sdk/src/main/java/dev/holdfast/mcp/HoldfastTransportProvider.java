@@ -9,6 +9,7 @@ import io.modelcontextprotocol.json.McpJsonMapper;
 import io.modelcontextprotocol.spec.McpSchema;
 import io.modelcontextprotocol.spec.McpStreamableServerSession;
 import io.modelcontextprotocol.spec.McpStreamableServerTransportProvider;
+import io.modelcontextprotocol.spec.ProtocolVersions;
 import io.modelcontextprotocol.util.KeepAliveScheduler;
 import jakarta.servlet.http.HttpServlet;
 import jakarta.servlet.http.HttpServletRequest;
@@ -37,6 +38,11 @@ import reactor.core.publisher.Mono;
  */
 public final class HoldfastTransportProvider extends HttpServlet implements McpStreamableServerTransportProvider {
     private static final Logger log = LoggerFactory.getLogger(HoldfastTransportProvider.class);
+    private static final List<String> STREAMABLE =
+            List.of(ProtocolVersions.MCP_2025_03_26, ProtocolVersions.MCP_2025_06_18, ProtocolVersions.MCP_2025_11_25);
+    private static final List<String> WITH_HTTP_SSE = Stream.concat(
+                    Stream.of(ProtocolVersions.MCP_2024_11_05), STREAMABLE.stream())
+            .toList();
 
     private final transient SdkBackend backend;
     private final transient SessionEngine engine;
@@ -54,16 +60,19 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
         this.messages = new SdkMessages(mapper);
         this.backend = new SdkBackend(messages, builder.immediateExecution);
         this.engine = builder.engine(backend);
-        this.endpoint = new McpEndpoint(engine, builder.edge.options(builder.context()));
+        this.endpoint = new McpEndpoint(
+                engine, builder.edge.toBuilder().context(builder.context()).build());
         this.headers = builder.headers;
         this.keepAlive = Optional.ofNullable(builder.keepAliveInterval).map(backend::keepAlive);
         this.mcpEndpoint = builder.mcpEndpoint;
-        List<String> paths =
-                Stream.concat(Stream.of(mcpEndpoint), builder.edge.paths()).toList();
+        List<String> paths = Stream.concat(
+                        Stream.of(mcpEndpoint),
+                        builder.edge.httpSse().stream().flatMap(sse -> Stream.of(sse.path(), sse.messagePath())))
+                .toList();
         Stream<String> withSlash =
                 paths.stream().filter(path -> !path.equals("/")).map(path -> path + "/");
         this.endpoints = Stream.concat(paths.stream(), withSlash).toList();
-        this.protocolVersions = builder.edge.protocolVersions();
+        this.protocolVersions = builder.edge.httpSse().isPresent() ? WITH_HTTP_SSE : STREAMABLE;
     }
 
     /**

@@ -24,6 +24,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
@@ -51,7 +52,10 @@ public final class HoldfastTransportProviderBuilder {
 
     boolean immediateExecution;
     HeaderCheck headers = HeaderCheck.NONE;
-    final EdgeKnobs edge = new EdgeKnobs();
+    EdgeOptions edge = EdgeOptions.DEFAULT;
+    /** What single methods have set of the edge: it wins over {@link #edgeOptions}, whichever is called first. */
+    private final List<UnaryOperator<EdgeOptions>> edgeKnobs = new ArrayList<>();
+
     private NodeLimits nodeLimits = NodeLimits.DEFAULT;
     private CallListener calls = CallListener.NONE;
     private final List<Consumer<SessionEngineBuilder>> knobs = new ArrayList<>();
@@ -322,23 +326,30 @@ public final class HoldfastTransportProviderBuilder {
      * its value, whichever is called first: an authenticator is never replaced by that of these options.
      */
     public HoldfastTransportProviderBuilder edgeOptions(EdgeOptions value) {
-        edge.base(Objects.requireNonNull(value, "edgeOptions"));
+        edge = Objects.requireNonNull(value, "edgeOptions");
+        edgeKnobs.forEach(knob -> edge = knob.apply(edge));
         return this;
     }
 
     private HoldfastTransportProviderBuilder edge(UnaryOperator<EdgeOptions.Builder> change) {
-        edge.set(change);
+        return edgeKnob(options -> change.apply(options.toBuilder()).build());
+    }
+
+    private HoldfastTransportProviderBuilder edgeKnob(UnaryOperator<EdgeOptions> knob) {
+        edge = knob.apply(edge);
+        edgeKnobs.add(knob);
         return this;
     }
 
     private HoldfastTransportProviderBuilder lifetime(UnaryOperator<Lifetime> change) {
-        edge.lifetime(change);
-        return this;
+        return edgeKnob(options ->
+                options.toBuilder().lifetime(change.apply(options.lifetime())).build());
     }
 
     private HoldfastTransportProviderBuilder sse(UnaryOperator<HttpSseOptions> change) {
-        edge.httpSse(change);
-        return this;
+        return edgeKnob(options -> options.toBuilder()
+                .httpSse(Optional.of(change.apply(options.httpSse().orElse(HttpSseOptions.DEFAULT))))
+                .build());
     }
 
     /**
@@ -347,7 +358,10 @@ public final class HoldfastTransportProviderBuilder {
      * @throws IllegalArgumentException if a knob is out of its range, or two paths could be taken for each other
      */
     public HoldfastTransportProvider build() {
-        edge.requireDistinctPaths(mcpEndpoint);
+        if (edge.httpSse().filter(sse -> sse.conflictsWith(mcpEndpoint)).isPresent()) {
+            throw new IllegalArgumentException(
+                    "mcpEndpoint " + mcpEndpoint + " and the paths of HTTP+SSE must not end with one another");
+        }
         return new HoldfastTransportProvider(this);
     }
 }

@@ -11,18 +11,18 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What a client may read of the errors that handlers end with: their own words, but no name of a class, no trace and no line of
- * code. The SDK tells the text of any exception, whoever wrote it.
+ * Removes from the errors of handlers what a client must not read: names of classes, stack traces, lines of code. The SDK sends the
+ * message of any exception to the client.
  */
 final class NeutralErrors {
-    /** What is said in the place of a text that a client may not read. */
+    /** Replaces a text that a client must not read. */
     static final String TEXT = "internal error";
 
     private static final Logger log = LoggerFactory.getLogger(NeutralErrors.class);
     private static final int MOST_LINES = 10;
     private static final int MOST_LOGGED = 2000;
-    /** Nobody says more than that to a client; what does has most often quoted what the client sent. */
-    private static final int LONGEST_WORDS = 16 << 10;
+    /** A longer message most often quotes what the client sent. */
+    private static final int LONGEST_MESSAGE = 16 << 10;
 
     private static final int SHOWN_OF_ID = 8;
 
@@ -71,7 +71,7 @@ final class NeutralErrors {
             // before mcp-core 2.0, where a handler's exception says nothing
             return neutral(new JSONRPCError(error.code(), "Internal error", error.data()), sessionId);
         }
-        boolean words = message.length() <= LONGEST_WORDS && !tellsInside(message);
+        boolean words = message.length() <= LONGEST_MESSAGE && !tellsInside(message);
         Object data = error.data();
         String written = data == null ? "" : write(data);
         boolean causes = data instanceof Throwable || namesFailure(written, message) || tellsInside(written);

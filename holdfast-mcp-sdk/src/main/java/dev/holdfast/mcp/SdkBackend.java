@@ -24,7 +24,7 @@ import reactor.core.publisher.Flux;
 final class SdkBackend implements Backend {
     private static final Logger log = LoggerFactory.getLogger(SdkBackend.class);
 
-    /** A body, the string that it may be but for its envelope, and twice that string while it is read. */
+    /** The body, the string that most of it may be, and that string twice more while it is read. */
     private static final int COPIES_OF_TEXT = 4;
 
     /**

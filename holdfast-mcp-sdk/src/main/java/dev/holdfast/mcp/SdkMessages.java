@@ -15,7 +15,7 @@ import java.util.function.Supplier;
 /** Between the SDK's message objects and the bytes of the log. */
 final class SdkMessages {
     private static final int LARGE = 1 << 20;
-    /** What counts for any other value, such as a number. */
+    /** The length that any other value counts with, such as a number. */
     private static final int OTHER = 8;
 
     private final McpJsonMapper mapper;
@@ -82,14 +82,14 @@ final class SdkMessages {
                 bytes);
     }
 
-    /** Whether a response is so long that its bytes must not be made beside those of others. */
+    /** Whether a response is so long that only one such response may be written as JSON at a time. */
     static boolean isLarge(McpSchema.JSONRPCMessage message) {
         return message instanceof McpSchema.JSONRPCResponse response
                 && response.result() != null
                 && length(response.result()) > LARGE;
     }
 
-    /** About how long this is as JSON: what may be long is counted, what else there is hardly matters. */
+    /** The approximate length as JSON. Only what may be long is counted exactly. */
     private static long length(Object value) {
         if (value instanceof McpSchema.CallToolResult result) {
             return length(result.content())
@@ -126,7 +126,7 @@ final class SdkMessages {
         return OTHER;
     }
 
-    /** The error response that a failure of a handler comes to; only what the server meant for the client is told. */
+    /** The error response for a failure. It says only what the server meant for the client, else {@code otherwise}. */
     OutboundMessage failure(RequestId id, Throwable failure, String otherwise, String sessionId) {
         if (failure instanceof McpError error && error.getJsonRpcError() != null) {
             McpSchema.JSONRPCResponse.JSONRPCError json = errors.neutral(error.getJsonRpcError(), sessionId);

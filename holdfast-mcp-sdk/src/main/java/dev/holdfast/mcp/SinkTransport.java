@@ -13,10 +13,7 @@ import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Schedulers;
 
-/**
- * What the SDK takes for a connection: the way into the log, open for as long as the session lives. Whether a client is
- * connected makes no difference to it.
- */
+/** What the SDK takes for a connection. Messages go into the session's log, whether a client is connected or not. */
 final class SinkTransport implements McpStreamableServerTransport {
     /** A large message is there several times while it is written as JSON: one at a time. */
     private static final ReentrantLock LARGE = new ReentrantLock();
@@ -33,7 +30,7 @@ final class SinkTransport implements McpStreamableServerTransport {
         this.sink = sink;
     }
 
-    /** Whether a response has gone this way. */
+    /** Whether a response was sent. */
     boolean answered() {
         return answered;
     }
@@ -70,7 +67,7 @@ final class SinkTransport implements McpStreamableServerTransport {
         return committed(commit);
     }
 
-    /** Who sends goes on where the message is committed, may block there, and the thread belongs to the store. */
+    /** Moves the sender off the store's thread, on which the message was committed: the sender may block. */
     static Mono<Void> committed(CompletionStage<Void> commit) {
         Mono<Void> sent = Mono.fromCompletionStage(commit);
         return commit.toCompletableFuture().isDone() ? sent : sent.publishOn(Schedulers.boundedElastic());

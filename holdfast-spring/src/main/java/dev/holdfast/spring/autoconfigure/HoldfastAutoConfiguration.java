@@ -56,6 +56,9 @@ import org.springframework.web.filter.UrlHandlerFilter;
 /**
  * Makes {@link HoldfastTransportProvider} the transport of the application's MCP server, and serves it. It backs off where the
  * application has a transport of its own. Where there are several, none is served unless one is primary; all are drained.
+ *
+ * <p>The starters for servers bring {@link HoldfastMetrics}, by which they are told from those for clients: an application with a starter
+ * for clients may have the SDK's adapter as a library.
  */
 @AutoConfiguration(
         beforeName = {
