@@ -106,16 +106,14 @@ public final class Envelope {
      * {@link #bytes()} itself where there are none.
      */
     public byte[] onOneLine() {
+        byte[] line = bytes;
         for (int i = 0; i < bytes.length; i++) {
-            if (isLineEnd(bytes[i])) {
-                byte[] line = bytes.clone();
-                for (int j = i; j < line.length; j++) {
-                    line[j] = isLineEnd(line[j]) ? (byte) ' ' : line[j];
-                }
-                return line;
+            if (bytes[i] == '\n' || bytes[i] == '\r') {
+                line = line == bytes ? bytes.clone() : line;
+                line[i] = ' ';
             }
         }
-        return bytes;
+        return line;
     }
 
     /** The id of a request or response, in canonical spelling. Empty for a notification and for an error whose id is null. */
@@ -315,9 +313,5 @@ public final class Envelope {
 
     private boolean is(String notification) {
         return kind == Kind.NOTIFICATION && method.equals(notification);
-    }
-
-    private static boolean isLineEnd(byte b) {
-        return b == '\n' || b == '\r';
     }
 }
