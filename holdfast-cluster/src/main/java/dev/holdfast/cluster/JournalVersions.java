@@ -5,6 +5,7 @@ import dev.holdfast.LogThrottle;
 import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.session.LiveCall;
 import dev.holdfast.session.LiveSession;
+import dev.holdfast.session.SingleFlight;
 import dev.holdfast.session.StoreQuestion;
 import dev.holdfast.session.StoreQuestion.UnreadableException;
 import dev.holdfast.spi.SessionStore.Look;
@@ -32,7 +33,7 @@ final class JournalVersions {
     /** Of a store that does not answer each session tells, and each of its calls. */
     private final LogThrottle lines = new LogThrottle(MOST_LINES, System::nanoTime);
 
-    private final SharedWork<LiveSession, Optional<StoreUnavailableException>> underWay = new SharedWork<>();
+    private final SingleFlight<LiveSession, Optional<StoreUnavailableException>> underWay = new SingleFlight<>();
 
     /**
      * @param blocking does something where it may block
@@ -133,7 +134,7 @@ final class JournalVersions {
         if (own.isEmpty() || missing < 0) {
             return DONE;
         }
-        return underWay.of(session, () -> read(session, own.get(), missing))
+        return underWay.of(session, () -> StoreQuestion.ask(() -> read(session, own.get(), missing)))
                 .thenCompose(failure ->
                         failure.isPresent() ? unanswered.apply(failure.get()) : catchUp(session, unanswered));
     }

@@ -3,6 +3,8 @@ package dev.holdfast.cluster;
 import dev.holdfast.cluster.SharedSessionStore.Member;
 import dev.holdfast.cluster.SharedSessionStore.Part;
 import dev.holdfast.session.LiveSession;
+import dev.holdfast.session.SingleFlight;
+import dev.holdfast.session.StoreQuestion;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.StreamId;
 import java.util.Optional;
@@ -31,7 +33,7 @@ final class Placement {
     record Nowhere() implements Place {}
 
     private final ClusterWriter store;
-    private final SharedWork<LiveSession, Long> takeovers = new SharedWork<>();
+    private final SingleFlight<LiveSession, Long> takeovers = new SingleFlight<>();
 
     Placement(ClusterWriter store) {
         this.store = store;
@@ -90,10 +92,10 @@ final class Placement {
         return takeovers
                 .of(
                         session,
-                        () -> token(session)
+                        () -> StoreQuestion.ask(() -> token(session)
                                 .thenCompose(now -> now == before
                                         ? take(session, before, dead)
-                                        : CompletableFuture.completedFuture(now)))
+                                        : CompletableFuture.completedFuture(now))))
                 .thenCompose(now -> of(session));
     }
 

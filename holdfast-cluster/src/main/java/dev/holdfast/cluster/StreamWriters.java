@@ -4,6 +4,7 @@ import dev.holdfast.cluster.SharedSessionStore.Member;
 import dev.holdfast.cluster.SharedSessionStore.Part;
 import dev.holdfast.log.SessionLog;
 import dev.holdfast.session.LiveSession;
+import dev.holdfast.session.SingleFlight;
 import dev.holdfast.session.StoreQuestion;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.Event;
@@ -66,7 +67,7 @@ final class StreamWriters {
     private final ClusterWriter store;
     private final Optional<Placement> placement;
     /** What is on its way from a dead node to a session of this one. */
-    private final SharedWork<Taking, Boolean> takings = new SharedWork<>();
+    private final SingleFlight<Taking, Boolean> takings = new SingleFlight<>();
 
     private record Taking(LiveSession session, StreamId stream) {}
 
@@ -96,7 +97,7 @@ final class StreamWriters {
     /** Takes a stream over, once for all who need it now. What was seen before may be old where it is not here then. */
     private CompletionStage<Standing> alone(
             LiveSession session, StreamId stream, long seen, Supplier<CompletionStage<Boolean>> takeover) {
-        return takings.of(new Taking(session, stream), takeover)
+        return takings.of(new Taking(session, stream), () -> StoreQuestion.ask(takeover))
                 .thenCompose(here -> here ? is(new Here()) : of(session, stream, seen));
     }
 

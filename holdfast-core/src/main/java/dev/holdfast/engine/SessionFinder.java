@@ -12,6 +12,7 @@ import dev.holdfast.session.ClusterMembership;
 import dev.holdfast.session.LiveSession;
 import dev.holdfast.session.RecordState;
 import dev.holdfast.session.SessionHost;
+import dev.holdfast.session.SingleFlight;
 import dev.holdfast.session.StoreQuestion;
 import dev.holdfast.session.StoreQuestion.UnreadableException;
 import dev.holdfast.spi.Epoch;
@@ -30,7 +31,6 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BiConsumer;
@@ -66,7 +66,9 @@ final class SessionFinder {
     private final LiveSessions live;
     private final ParkedSessions parked;
     private final ExpiryClock expiryClock;
-    private final Map<SessionKey, CompletableFuture<Optional<Finding>>> moving = new ConcurrentHashMap<>();
+    /** What is on its way: what has to be looked up again comes back empty. */
+    private final SingleFlight<SessionKey, Optional<Finding>> moves = new SingleFlight<>();
+
     private final DeletionPause pause = new DeletionPause();
 
     SessionFinder(
@@ -101,7 +103,7 @@ final class SessionFinder {
         if (host.draining()) {
             return CompletableFuture.completedFuture(new Unavailable(Refusal.DRAINING));
         }
-        return alone(key, () -> live.has(key) ? AGAIN : claim(key, id, principal))
+        return moves.of(key, () -> live.has(key) ? AGAIN : claim(key, id, principal))
                 .thenCompose(finding -> finding.<CompletionStage<Finding>>map(CompletableFuture::completedFuture)
                         .orElseGet(() -> find(id, principal)));
     }
@@ -177,7 +179,7 @@ final class SessionFinder {
     void sweep(long now) {
         parked.forEach((key, session) -> {
             if (host.clock().passed(session.nanos(), session.since(), now) && !pause.lasts(now)) {
-                alone(key, () -> expire(key, session, now));
+                moves.of(key, () -> expire(key, session, now));
             }
         });
     }
@@ -245,7 +247,7 @@ final class SessionFinder {
                             ? deleteStored(key, id, principal, EndReason.TERMINATED)
                             : CompletableFuture.completedFuture(Optional.of(new Missing()));
                 });
-        return alone(key, () -> live.has(key) ? AGAIN : termination.get()).thenCompose(finding -> {
+        return moves.of(key, () -> live.has(key) ? AGAIN : termination.get()).thenCompose(finding -> {
             boolean gone = finding.filter(Missing.class::isInstance).isPresent();
             if (gone) {
                 parked.gone(key);
@@ -384,34 +386,6 @@ final class SessionFinder {
             return new Unavailable(Refusal.DRAINING);
         }
         return new Found(cluster.face(session));
-    }
-
-    /**
-     * Moves a session, unless somebody does so already; then waits for them. The move must not wait for another of the same
-     * session: what has to be looked up again comes back empty.
-     */
-    private CompletionStage<Optional<Finding>> alone(
-            SessionKey key, Supplier<CompletionStage<Optional<Finding>>> move) {
-        CompletableFuture<Optional<Finding>> mine = new CompletableFuture<>();
-        CompletableFuture<Optional<Finding>> theirs = moving.putIfAbsent(key, mine);
-        if (theirs != null) {
-            return theirs;
-        }
-        CompletionStage<Optional<Finding>> moved;
-        try {
-            moved = move.get();
-        } catch (Throwable e) {
-            moved = CompletableFuture.failedFuture(e);
-        }
-        moved.whenComplete((finding, failure) -> {
-            moving.remove(key, mine);
-            if (failure == null) {
-                mine.complete(finding);
-            } else {
-                mine.completeExceptionally(failure);
-            }
-        });
-        return mine;
     }
 
     /** Leaves a store alone that has failed to delete a session, each time for longer. Thread-safe. */
