@@ -45,15 +45,15 @@ class CallPathTest {
     private enum CallPath {
         // types, entries, depth
         /** A tools/call: Jetty, a server of the SDK, nothing kept outside memory, meters. */
-        MEMORY(102, 1250, 44),
+        MEMORY(98, 1215, 44),
         /** A GET with Last-Event-ID, of the stream of a call that has ended, at the same server. */
-        RESUME(64, 605, 24),
+        RESUME(63, 605, 24),
         /** A tools/call through the gateway, to a child on stdio, with RocksDB; what is entered in the gateway. */
-        STDIO(121, 1930, 33),
+        STDIO(119, 1830, 33),
         /** A tools/call by the Java client. */
-        CLIENT(44, 535, 19),
+        CLIENT(44, 525, 19),
         /** The same, its connection ended before the answer: with a GET that fetches it. */
-        RESUMED(45, 675, 19);
+        RESUMED(45, 640, 19);
 
         private final int types;
         private final int entries;
