@@ -24,7 +24,7 @@ final class ConnectCommand implements Runnable {
     private static final int MOST_PORT = 65_535;
     private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(10);
 
-    private final Settings settings;
+    private final KnobValues settings;
     private final URI uri;
     private final HeaderFile headers;
 
@@ -34,7 +34,7 @@ final class ConnectCommand implements Runnable {
      * @throws IllegalArgumentException says what is wrong
      * @throws GatewayException if the file of headers cannot be read
      */
-    ConnectCommand(String url, Settings settings) {
+    ConnectCommand(String url, KnobValues settings) {
         this.settings = settings;
         this.uri = uri(url);
         this.headers = HeaderFile.of(

@@ -145,7 +145,7 @@ public final class Main {
     }
 
     private Runnable task(Command command, List<String> own, Optional<List<String>> server) {
-        Settings settings = Settings.of(command.table, own);
+        KnobValues settings = KnobValues.of(command.table, own);
         List<String> others = new ArrayList<>(settings.others());
         if (command.equals(Command.SERVE)) {
             requireNone(others, command);

@@ -25,7 +25,7 @@ final class ParentWatch {
     }
 
     /** Watches from now on, if that is wanted. What ends this process in order is a shutdown hook by now. */
-    static void begin(Settings settings) {
+    static void begin(KnobValues settings) {
         if (settings.get(Knobs.EXIT_WITH_PARENT)) {
             Future<?> unused = Executors.newSingleThreadScheduledExecutor(DaemonThreads.named("holdfast-parent"))
                     .scheduleWithFixedDelay(ParentWatch::look, 0, PERIOD_MILLIS, TimeUnit.MILLISECONDS);

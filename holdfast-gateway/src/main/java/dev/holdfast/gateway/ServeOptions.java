@@ -21,7 +21,7 @@ import java.util.stream.Stream;
  * @param server the MCP server that is served
  */
 record ServeOptions(
-        Settings settings,
+        KnobValues settings,
         NodeLimits limits,
         Optional<HttpSseOptions> httpSse,
         StoreChoice store,
@@ -37,7 +37,7 @@ record ServeOptions(
      * @param command the words behind {@code --}, if that was given
      * @throws IllegalArgumentException says which of them do not go together
      */
-    static ServeOptions of(Settings settings, Optional<List<String>> command) {
+    static ServeOptions of(KnobValues settings, Optional<List<String>> command) {
         ServerChoice server = ServerChoice.of(settings, command);
         StoreChoice store = StoreChoice.of(settings);
         if (settings.isGiven(Knobs.FORWARD_HEADER) && store instanceof StoreChoice.Redis) {
@@ -53,7 +53,7 @@ record ServeOptions(
         return new ServeOptions(settings, limits, httpSse(settings), store, server);
     }
 
-    private static Optional<HttpSseOptions> httpSse(Settings settings) {
+    private static Optional<HttpSseOptions> httpSse(KnobValues settings) {
         if (settings.get(Knobs.NO_SSE)) {
             if (settings.isGiven(Knobs.BASE_URL)) {
                 throw new IllegalArgumentException("--base-url is for HTTP+SSE, which --no-sse switches off");

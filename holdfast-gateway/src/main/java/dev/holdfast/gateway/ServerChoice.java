@@ -51,7 +51,7 @@ sealed interface ServerChoice {
      * @param command the words behind {@code --}, if that was given
      * @throws IllegalArgumentException says what is wrong
      */
-    static ServerChoice of(Settings settings, Optional<List<String>> command) {
+    static ServerChoice of(KnobValues settings, Optional<List<String>> command) {
         Optional<String> upstream = settings.find(Knobs.UPSTREAM);
         if (command.filter(List::isEmpty).isPresent()) {
             throw new IllegalArgumentException("no command behind --");

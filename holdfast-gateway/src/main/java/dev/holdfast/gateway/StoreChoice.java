@@ -78,7 +78,7 @@ sealed interface StoreChoice {
      *
      * @throws IllegalArgumentException says what is wrong
      */
-    static StoreChoice of(Settings settings) {
+    static StoreChoice of(KnobValues settings) {
         String store = settings.get(Knobs.STORE);
         if (store.matches("redis[a-z-]*://.*")) {
             require(!settings.get(Knobs.STORE_SYNC), "--store-sync needs a store on disk, and --store is redis");
@@ -207,7 +207,7 @@ sealed interface StoreChoice {
             this(store, node, Optional.empty(), Optional.empty());
         }
 
-        private static Redis of(String url, Settings settings) {
+        private static Redis of(String url, KnobValues settings) {
             RedisStoreBuilder builder = named(Knobs.STORE, () -> RedisStore.builder(url));
             settings.find(Knobs.REDIS_PREFIX)
                     .ifPresent(prefix -> named(Knobs.REDIS_PREFIX, () -> builder.prefix(prefix)));
@@ -240,7 +240,7 @@ sealed interface StoreChoice {
             }
         }
 
-        private static Optional<PasswordFile> password(Knob<Path> knob, Settings settings, String user) {
+        private static Optional<PasswordFile> password(Knob<Path> knob, KnobValues settings, String user) {
             return settings.find(knob).map(path -> new PasswordFile(new OptionFile(knob.name(), path), user));
         }
 

@@ -159,10 +159,10 @@ class ConnectEdgesTest {
             {"{'jsonrpc':'2.0','id':9,'id':9,'method':'ping'}", "null", "-32600"},
             {"{'jsonrpc':'2.0','id':10,'result':{'x':NaN}}", "null", "-32700"},
         }) {
-            bridge.say(Json.of(request[0] + "\n").getBytes(ISO_8859_1));
+            bridge.say(TestJson.of(request[0] + "\n").getBytes(ISO_8859_1));
 
             assertThat(bridge.hear())
-                    .startsWith(Json.of("{'jsonrpc':'2.0','id':" + request[1] + ",'error':{'code':" + request[2]));
+                    .startsWith(TestJson.of("{'jsonrpc':'2.0','id':" + request[1] + ",'error':{'code':" + request[2]));
         }
         assertThat(server.asked("tools/call")).isEmpty();
     }

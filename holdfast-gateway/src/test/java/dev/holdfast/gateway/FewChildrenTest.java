@@ -26,7 +26,7 @@ class FewChildrenTest {
     }
 
     private static HttpResponse<String> newcomer(HttpPeer any) {
-        return new HttpPeer(any.url()).post(Json.INITIALIZE);
+        return new HttpPeer(any.url()).post(TestJson.INITIALIZE);
     }
 
     /** Processes of this JVM that run, be it only for a moment yet. */

@@ -36,10 +36,10 @@ class GatewayTest {
 
     @Test
     void aServerThatChoosesARevisionThatIsNotServedIsRefusedAtOnce() {
-        String chosen = Json.INITIALIZED_RESULT.replaceFirst("20\\d\\d-\\d\\d-\\d\\d", "2030-01-01");
+        String chosen = TestJson.INITIALIZED_RESULT.replaceFirst("20\\d\\d-\\d\\d-\\d\\d", "2030-01-01");
         String script = "read line; echo '" + chosen + "'; while read line; do :; done";
         try (TestGateway gateway = TestGateway.of(StdioBed.script(script))) {
-            HttpResponse<String> response = new HttpPeer(gateway.url()).post(Json.INITIALIZE);
+            HttpResponse<String> response = new HttpPeer(gateway.url()).post(TestJson.INITIALIZE);
 
             assertThat(response.headers().firstValue("Mcp-Session-Id")).isEmpty();
             assertThat(response.body())
@@ -64,7 +64,7 @@ class GatewayTest {
 
     @Test
     void openLiberty35727_aClientOfJsonIsAnsweredByJsonThoughTheServerAsks() {
-        String script = "echo '" + Json.INITIALIZED_RESULT + "'; " + ASKING;
+        String script = "echo '" + TestJson.INITIALIZED_RESULT + "'; " + ASKING;
         try (TestGateway gateway = TestGateway.of(StdioBed.script(script))) {
             HttpPeer peer = HttpPeer.connected(gateway.url());
             HttpResponse<String> response = peer.post(
@@ -81,7 +81,7 @@ class GatewayTest {
         try (TestGateway gateway = new TestGateway()) {
             HttpPeer peer = HttpPeer.connected(gateway.url());
             for (String type : List.of("application/json", "text/event-stream")) {
-                for (String message : List.of(Json.INITIALIZE, "{'jsonrpc':'2.0','id':7,'method':'who'}")) {
+                for (String message : List.of(TestJson.INITIALIZE, "{'jsonrpc':'2.0','id':7,'method':'who'}")) {
                     HttpResponse<String> response = peer.post(message, type);
                     assertThat(response.statusCode()).as(response.body()).isEqualTo(200);
                     assertThat(response.headers().firstValue("Content-Type")).contains(type + ";charset=utf-8");
@@ -124,11 +124,11 @@ class GatewayTest {
             HttpPeer ended = HttpPeer.connected(gateway.url());
             assertThat(ended.delete().statusCode()).isEqualTo(200);
 
-            assertThat(live.post(Json.INITIALIZE).headers().firstValue("Mcp-Session-Id"))
+            assertThat(live.post(TestJson.INITIALIZE).headers().firstValue("Mcp-Session-Id"))
                     .isPresent()
                     .get()
                     .isNotEqualTo(live.session());
-            assertThat(ended.post(Json.INITIALIZE).headers().firstValue("Mcp-Session-Id"))
+            assertThat(ended.post(TestJson.INITIALIZE).headers().firstValue("Mcp-Session-Id"))
                     .isPresent();
             assertThat(live.call(1, "tools/call")).contains("\"result\"");
         }

@@ -40,7 +40,7 @@ final class HttpPeer {
      * @param headers names and values that each of its requests has
      */
     static HttpPeer connected(URI url, String... headers) {
-        return introduced(url, Json.INITIALIZE, headers);
+        return introduced(url, TestJson.INITIALIZE, headers);
     }
 
     /** The same with another {@code initialize}. */
@@ -54,7 +54,7 @@ final class HttpPeer {
     static HttpPeer connectedAtLast(URI url, String... headers) {
         HttpPeer peer = new HttpPeer(url, headers);
         Wait.until("a session is opened", () -> {
-            HttpResponse<String> opened = peer.post(Json.INITIALIZE);
+            HttpResponse<String> opened = peer.post(TestJson.INITIALIZE);
             boolean refused = opened.statusCode() == 503;
             if (!refused) {
                 peer.begin(opened);
@@ -107,7 +107,7 @@ final class HttpPeer {
         return request()
                 .header("Content-Type", "application/json")
                 .header("Accept", accept)
-                .POST(BodyPublishers.ofString(Json.of(message)))
+                .POST(BodyPublishers.ofString(TestJson.of(message)))
                 .build();
     }
 

@@ -40,10 +40,11 @@ class LargeAnswersTest {
 
     /** A server whose tool returns so much. */
     private static String server(int bytes) {
-        return "read line; echo '" + Json.INITIALIZED_RESULT + "'; while read -r line; do "
-                + "case $line in *tools/call*) printf '%s' '" + Json.of("{'jsonrpc':'2.0','id':2,'result':{'data':'")
+        return "read line; echo '" + TestJson.INITIALIZED_RESULT + "'; while read -r line; do "
+                + "case $line in *tools/call*) printf '%s' '"
+                + TestJson.of("{'jsonrpc':'2.0','id':2,'result':{'data':'")
                 + "'; "
-                + "head -c " + bytes + " /dev/zero | tr '\\0' x; echo '" + Json.of("'}}") + "' ;; esac; done";
+                + "head -c " + bytes + " /dev/zero | tr '\\0' x; echo '" + TestJson.of("'}}") + "' ;; esac; done";
     }
 
     private GatewayProcess gateway(int megabytes, int children, int bytes) throws IOException {
@@ -135,11 +136,11 @@ class LargeAnswersTest {
     /** A message may have as many bytes as a session may keep. */
     @Test
     void anAnswerJustBelowTheLimitOfAMessageDoesNotEndItsSession() {
-        String start = Json.of("{'jsonrpc':'2.0','id':2,'result':{'data':'");
+        String start = TestJson.of("{'jsonrpc':'2.0','id':2,'result':{'data':'");
         int bytes = (16 << 20) - 100 - start.length() - "'}}".length();
-        String script = "read line; echo '" + Json.INITIALIZED_RESULT + "'; while read -r line; do case $line in "
+        String script = "read line; echo '" + TestJson.INITIALIZED_RESULT + "'; while read -r line; do case $line in "
                 + "*tools/call*) printf '%s' '" + start + "'; head -c " + bytes + " /dev/zero | tr '\\0' x; echo '"
-                + Json.of("'}}") + "' ;; *ping*) echo '" + Json.of("{'jsonrpc':'2.0','id':3,'result':{}}")
+                + TestJson.of("'}}") + "' ;; *ping*) echo '" + TestJson.of("{'jsonrpc':'2.0','id':3,'result':{}}")
                 + "' ;; esac; done";
         try (TestGateway gateway = TestGateway.of(StdioBed.script(script))) {
             HttpPeer peer = HttpPeer.connected(gateway.url());
@@ -161,7 +162,7 @@ class LargeAnswersTest {
                 .header("Mcp-Session-Id", peer.session())
                 .header("Content-Type", "application/json")
                 .header("Accept", "application/json, text/event-stream")
-                .POST(BodyPublishers.ofString(Json.of("{'jsonrpc':'2.0','id':2,'method':'tools/call'}")))
+                .POST(BodyPublishers.ofString(TestJson.of("{'jsonrpc':'2.0','id':2,'method':'tools/call'}")))
                 .build();
         try {
             return CLIENT.send(request, BodyHandlers.ofInputStream()).body();

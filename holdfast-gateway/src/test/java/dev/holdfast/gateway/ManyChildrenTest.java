@@ -32,8 +32,8 @@ class ManyChildrenTest {
     /** Ten seconds for 3,000, and as much as a busy machine may need for an end at all. */
     private static final long MOST_MILLIS = 15_000 + 10_000L * CHILDREN / 3_000;
 
-    private static final String SERVER =
-            "read line; echo '" + Json.INITIALIZED_RESULT + "'; echo $$ >> \"$1\"; " + "while read line; do :; done";
+    private static final String SERVER = "read line; echo '" + TestJson.INITIALIZED_RESULT + "'; echo $$ >> \"$1\"; "
+            + "while read line; do :; done";
 
     @TempDir
     @SuppressWarnings("NullAway.Init")

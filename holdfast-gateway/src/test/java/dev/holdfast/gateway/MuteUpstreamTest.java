@@ -31,7 +31,7 @@ class MuteUpstreamTest {
     void anUpstreamThatIsMuteIsGivenUpAndItsConnectionsAreClosed(String head) throws IOException {
         try (ServerSocket mute = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
                 TestGateway gateway = before(URI.create("http://127.0.0.1:" + mute.getLocalPort() + "/mcp"))) {
-            var refused = new HttpPeer(gateway.url()).posted(Json.INITIALIZE);
+            var refused = new HttpPeer(gateway.url()).posted(TestJson.INITIALIZE);
             try (Socket connection = mute.accept()) {
                 connection.setSoTimeout((int) Wait.PATIENCE.toMillis());
                 connection.getOutputStream().write(head.getBytes(UTF_8));

@@ -81,7 +81,7 @@ class RedisGatewaysTest {
     void omniRoute5957_initializeAtOneOpensASessionWhateverSessionOfTheOtherItNames() {
         HttpPeer here = HttpPeer.connected(one.url());
 
-        HttpResponse<String> opened = here.at(two.url()).post(Json.INITIALIZE);
+        HttpResponse<String> opened = here.at(two.url()).post(TestJson.INITIALIZE);
 
         assertThat(opened.statusCode()).as(opened.body()).isEqualTo(200);
         assertThat(opened.headers().firstValue("Mcp-Session-Id").orElseThrow()).isNotEqualTo(here.session());
@@ -225,7 +225,8 @@ class RedisGatewaysTest {
     void whileRedisIsFullHealthSaysThatNothingCanBeWritten() {
         HttpPeer here = HttpPeer.connected(one.url());
         fill();
-        assertThat(new HttpPeer(one.url()).post(Json.INITIALIZE).statusCode()).isEqualTo(503);
+        assertThat(new HttpPeer(one.url()).post(TestJson.INITIALIZE).statusCode())
+                .isEqualTo(503);
         assertThat(here.get("/healthz").body())
                 .contains("\"status\":\"degraded\"", "\"trouble\":\"cannot write; the log says why\"");
         redis.command("CONFIG", "SET", "maxmemory", "0");
@@ -242,7 +243,7 @@ class RedisGatewaysTest {
         assertThat(here.get("/healthz").body()).contains("\"kind\":\"redis\"", "\"survives\":\"process death\"");
         redis.freeze();
         Wait.until("new sessions are refused", () -> {
-            HttpResponse<String> refused = new HttpPeer(two.url()).post(Json.INITIALIZE);
+            HttpResponse<String> refused = new HttpPeer(two.url()).post(TestJson.INITIALIZE);
             return refused.statusCode() == 503
                     && refused.headers().firstValue("Retry-After").isPresent();
         });
@@ -287,7 +288,7 @@ class RedisGatewaysTest {
                     .substring("data: ".length());
             HttpRequest.Builder post = HttpRequest.newBuilder()
                     .header("Content-Type", "application/json")
-                    .POST(BodyPublishers.ofString(Json.INITIALIZE));
+                    .POST(BodyPublishers.ofString(TestJson.INITIALIZE));
             HttpResponse<String> elsewhere =
                     client.send(post.uri(two.url().resolve(endpoint)).build(), BodyHandlers.ofString());
             assertThat(elsewhere.statusCode()).isEqualTo(404);

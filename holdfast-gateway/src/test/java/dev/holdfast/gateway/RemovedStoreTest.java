@@ -40,7 +40,7 @@ class RemovedStoreTest {
 
             Wait.until("told degraded", () -> health(url).startsWith("{\"status\":\"degraded\""));
             assertThat(health(url)).contains("cannot write; the log says why");
-            assertThat(new HttpPeer(url).post(Json.INITIALIZE).statusCode()).isEqualTo(503);
+            assertThat(new HttpPeer(url).post(TestJson.INITIALIZE).statusCode()).isEqualTo(503);
             try (GatewayProcess second = gateway(folder.resolve("second.log"))) {
                 URI next = second.url();
                 first.process().destroy();

@@ -65,7 +65,7 @@ final class ScriptedUpstream implements AutoCloseable {
         }
 
         void json(String text) throws IOException {
-            byte[] bytes = Json.of(text).getBytes(UTF_8);
+            byte[] bytes = TestJson.of(text).getBytes(UTF_8);
             exchange.getResponseHeaders().set("Content-Type", "application/json");
             exchange.sendResponseHeaders(200, bytes.length);
             exchange.getResponseBody().write(bytes);

@@ -100,7 +100,7 @@ class SecretsInLogTest {
                 redis.startAgain();
                 Wait.until("Redis is back", Wait.START, () -> {
                     HttpPeer again = new HttpPeer(url).with("Authorization", "Bearer " + TOKEN);
-                    return again.post(Json.INITIALIZE).statusCode() == 200;
+                    return again.post(TestJson.INITIALIZE).statusCode() == 200;
                 });
                 stop(gateway);
             }

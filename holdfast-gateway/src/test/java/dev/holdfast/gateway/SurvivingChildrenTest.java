@@ -19,8 +19,9 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(180)
 class SurvivingChildrenTest {
     /** Minds neither the end of its input nor TERM, and has a child of its own. */
-    private static final String STUBBORN = "trap '' TERM; echo \"$$\" >> \"$1\"; read line; echo '"
-            + Json.of(Json.INITIALIZED_RESULT) + "'; sleep 300 & echo \"$!\" >> \"$1\"; while :; do sleep 1; done";
+    private static final String STUBBORN =
+            "trap '' TERM; echo \"$$\" >> \"$1\"; read line; echo '" + TestJson.of(TestJson.INITIALIZED_RESULT)
+                    + "'; sleep 300 & echo \"$!\" >> \"$1\"; while :; do sleep 1; done";
 
     @TempDir
     @SuppressWarnings("NullAway.Init")

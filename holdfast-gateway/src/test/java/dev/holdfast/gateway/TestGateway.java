@@ -69,7 +69,7 @@ public final class TestGateway implements AutoCloseable {
     static ServeOptions options(Optional<List<String>> command, String... words) {
         List<String> all = new ArrayList<>(List.of(words));
         PRESETS.stream().filter(preset -> !all.contains(preset.get(0))).toList().forEach(all::addAll);
-        return ServeOptions.of(Settings.of(Knobs.SERVE, all), command);
+        return ServeOptions.of(KnobValues.of(Knobs.SERVE, all), command);
     }
 
     private static ServeOptions over(StoreChoice store, ServeOptions options) {

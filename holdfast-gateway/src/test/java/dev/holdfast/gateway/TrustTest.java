@@ -69,7 +69,7 @@ class TrustTest {
     }
 
     private static String session(TestGateway gateway, String token) throws IOException {
-        String opened = local(gateway, "POST /mcp", JSON + bearer(token), Json.of(Json.INITIALIZE));
+        String opened = local(gateway, "POST /mcp", JSON + bearer(token), TestJson.of(TestJson.INITIALIZE));
         assertThat(opened).startsWith("HTTP/1.1 200 ");
         return opened.lines()
                 .filter(line -> line.startsWith("Mcp-Session-Id: "))
@@ -156,7 +156,7 @@ class TrustTest {
                 "--allowed-origin",
                 "https://app.example")) {
             int port = gateway.url().getPort();
-            String initialize = Json.of(Json.INITIALIZE);
+            String initialize = TestJson.of(TestJson.INITIALIZE);
             for (String name : List.of(host, host + ":" + port, "mcp.example", "MCP.example.:443")) {
                 assertThat(answer(host, port, "POST /mcp", JSON + "Host: " + name + "\r\n", initialize))
                         .as(name)

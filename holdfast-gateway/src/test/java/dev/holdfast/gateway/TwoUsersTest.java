@@ -29,9 +29,9 @@ class TwoUsersTest {
     private static final String GREEDY = "greedy-0123456789abcdef";
     private static final String MODEST = "modest-0123456789abcdef";
     /** Its calls do not end, but for one. */
-    private static final String SERVER = "read line; echo '" + Json.INITIALIZED_RESULT
+    private static final String SERVER = "read line; echo '" + TestJson.INITIALIZED_RESULT
             + "'; while read -r line; do case $line in *resources/list*) echo '"
-            + Json.of("{'jsonrpc':'2.0','id':7,'result':{}}") + "' ;; esac; done";
+            + TestJson.of("{'jsonrpc':'2.0','id':7,'result':{}}") + "' ;; esac; done";
 
     private final HttpClient client = HttpClient.newHttpClient();
 
@@ -66,7 +66,7 @@ class TwoUsersTest {
                 .header("Authorization", "Bearer " + GREEDY)
                 .header("Content-Type", "application/json")
                 .header("Accept", "application/json, text/event-stream")
-                .POST(BodyPublishers.ofString(Json.of(message)));
+                .POST(BodyPublishers.ofString(TestJson.of(message)));
         return client.send(
                 session.isEmpty()
                         ? request.build()
@@ -98,12 +98,12 @@ class TwoUsersTest {
         try (GatewayProcess gateway = gateway("--max-children", "8")) {
             URI url = gateway.url();
             int sessions = 0;
-            HttpResponse<InputStream> opened = post(url, "", Json.INITIALIZE);
+            HttpResponse<InputStream> opened = post(url, "", TestJson.INITIALIZE);
             while (opened.statusCode() == 200) {
                 sessions++;
                 String session = opened.headers().firstValue("Mcp-Session-Id").orElseThrow();
                 assertThat(takeCalls(url, session, 1)).isOne();
-                opened = post(url, "", Json.INITIALIZE);
+                opened = post(url, "", TestJson.INITIALIZE);
             }
             assertThat(opened.statusCode()).isEqualTo(503);
             assertThat(sessions).isEqualTo(4);
@@ -116,7 +116,7 @@ class TwoUsersTest {
     void oneThatTakesEveryCallLeavesSomeToAnother() throws Exception {
         try (GatewayProcess gateway = gateway("--max-calls", "20")) {
             URI url = gateway.url();
-            HttpResponse<InputStream> opened = post(url, "", Json.INITIALIZE);
+            HttpResponse<InputStream> opened = post(url, "", TestJson.INITIALIZE);
             String session = opened.headers().firstValue("Mcp-Session-Id").orElseThrow();
 
             assertThat(takeCalls(url, session, 20)).isEqualTo(10);
@@ -132,7 +132,7 @@ class TwoUsersTest {
             List<InputStream> streams = new ArrayList<>();
             int status = 200;
             while (status == 200) {
-                HttpResponse<InputStream> opened = post(url, "", Json.INITIALIZE);
+                HttpResponse<InputStream> opened = post(url, "", TestJson.INITIALIZE);
                 status = opened.statusCode();
                 String session = opened.headers().firstValue("Mcp-Session-Id").orElse("");
                 for (int call = 0; status == 200 && call < SESSION_CALLS; call++) {
@@ -160,7 +160,7 @@ class TwoUsersTest {
 
     private boolean opens(URI url) {
         try {
-            return post(url, "", Json.INITIALIZE).statusCode() == 200;
+            return post(url, "", TestJson.INITIALIZE).statusCode() == 200;
         } catch (Exception e) {
             throw new AssertionError(e);
         }

@@ -32,7 +32,7 @@ class UpstreamMessagesTest {
     }
 
     private static void send(OutputStream stream, String message) throws IOException {
-        stream.write(Json.of("data: " + message + "\n\n").getBytes(UTF_8));
+        stream.write(TestJson.of("data: " + message + "\n\n").getBytes(UTF_8));
         stream.flush();
     }
 
@@ -215,7 +215,7 @@ class UpstreamMessagesTest {
             try (OutputStream stream = asked.stream()) {
                 send(stream, Wait.next(news));
                 send(stream, Wait.next(news));
-                send(stream, Json.notification("notifications/message"));
+                send(stream, TestJson.notification("notifications/message"));
             }
         });
         HttpPeer peer = HttpPeer.connected(gateway.url());
@@ -239,8 +239,8 @@ class UpstreamMessagesTest {
     void whatComesBehindTheResponseOfACallGoesToTheListeningStream() {
         upstream.on("tools/call", asked -> {
             try (OutputStream stream = asked.stream()) {
-                stream.write(Json.of("data: {'jsonrpc':'2.0','id':" + asked.id() + ",'result':{}}\n\n" + "data: "
-                                + Json.notification("notifications/behind") + "\n\n")
+                stream.write(TestJson.of("data: {'jsonrpc':'2.0','id':" + asked.id() + ",'result':{}}\n\n" + "data: "
+                                + TestJson.notification("notifications/behind") + "\n\n")
                         .getBytes(UTF_8));
             }
         });
@@ -265,7 +265,7 @@ class UpstreamMessagesTest {
                     stream.flush();
                     Wait.until(lost);
                 } else {
-                    send(stream, Json.notification("notifications/back"));
+                    send(stream, TestJson.notification("notifications/back"));
                     Wait.next(answers);
                 }
             }
@@ -291,7 +291,7 @@ class UpstreamMessagesTest {
         upstream.on("GET", asked -> {
             try (OutputStream stream = asked.stream()) {
                 stream.write("retry: 100\n\n".getBytes(UTF_8));
-                send(stream, Json.notification("notifications/stream" + streams.incrementAndGet()));
+                send(stream, TestJson.notification("notifications/stream" + streams.incrementAndGet()));
             }
         });
         HttpPeer peer = HttpPeer.connected(gateway.url());

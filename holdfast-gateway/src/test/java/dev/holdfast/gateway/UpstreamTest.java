@@ -113,7 +113,7 @@ class UpstreamTest {
     void aNewSessionIsRefusedInTimeWhereThereIsNoUpstream() {
         URI url = URI.create("http://127.0.0.1:" + FreePort.next() + "/mcp");
         try (TestGateway gateway = before(url)) {
-            assertThat(new HttpPeer(gateway.url()).post(Json.INITIALIZE).body())
+            assertThat(new HttpPeer(gateway.url()).post(TestJson.INITIALIZE).body())
                     .contains("the upstream did not answer initialize within 10000 ms");
         }
     }

@@ -98,7 +98,8 @@ class UpstreamTlsTest {
     void oneThatIsNotTrustedIsNamedAsThatWithoutAWait() throws Exception {
         try (ScriptedUpstream upstream = upstream("ip:127.0.0.1");
                 TestGateway gateway = TestGateway.before(upstream.url())) {
-            assertThat(new HttpPeer(gateway.url()).post(Json.INITIALIZE).body()).contains(NOT_TRUSTED);
+            assertThat(new HttpPeer(gateway.url()).post(TestJson.INITIALIZE).body())
+                    .contains(NOT_TRUSTED);
             assertThat(upstream.asked).isEmpty();
         }
     }
@@ -107,7 +108,8 @@ class UpstreamTlsTest {
     void oneWithTheCertificateOfAnotherNameIsNotTrusted() throws Exception {
         try (ScriptedUpstream upstream = upstream("dns:elsewhere.example");
                 GatewayProcess gateway = trusting(upstream)) {
-            assertThat(new HttpPeer(gateway.url()).post(Json.INITIALIZE).body()).contains(NOT_TRUSTED);
+            assertThat(new HttpPeer(gateway.url()).post(TestJson.INITIALIZE).body())
+                    .contains(NOT_TRUSTED);
             assertThat(upstream.asked).isEmpty();
         }
     }

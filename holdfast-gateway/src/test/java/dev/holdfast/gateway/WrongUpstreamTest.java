@@ -47,7 +47,7 @@ class WrongUpstreamTest {
                         .set("Location", other.url().toString());
                 asked.status(status);
             });
-            assertThat(new HttpPeer(gateway.url()).post(Json.INITIALIZE).body())
+            assertThat(new HttpPeer(gateway.url()).post(TestJson.INITIALIZE).body())
                     .contains("the upstream answered with HTTP status " + status + ": it redirects to " + other.url()
                             + ", and redirects are not followed; configure the URL");
             assertThat(other.asked).isEmpty();
@@ -169,7 +169,8 @@ class WrongUpstreamTest {
             // the stream stays open
             upstream.on("stream", asked -> {
                 OutputStream stream = asked.stream();
-                stream.write(Json.of("data: " + answer + asked.id() + "}\n\n").getBytes(UTF_8));
+                stream.write(
+                        TestJson.of("data: " + answer + asked.id() + "}\n\n").getBytes(UTF_8));
                 stream.flush();
             });
             HttpPeer peer = HttpPeer.connected(gateway.url());
@@ -222,7 +223,7 @@ class WrongUpstreamTest {
     @Test
     void aLoudSessionDoesNotHoldUpAnother() {
         AtomicBoolean over = new AtomicBoolean();
-        String note = Json.of("data: {'jsonrpc':'2.0','method':'notifications/message','params':{'data':'"
+        String note = TestJson.of("data: {'jsonrpc':'2.0','method':'notifications/message','params':{'data':'"
                 + "x".repeat(50_000) + "'}}\n\n");
         try (ScriptedUpstream upstream = new ScriptedUpstream();
                 TestGateway gateway = before(upstream.url())) {

@@ -2,7 +2,7 @@ package dev.holdfast.gateway.stdio;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.holdfast.gateway.Json;
+import dev.holdfast.gateway.TestJson;
 import dev.holdfast.gateway.Wait;
 import dev.holdfast.gateway.process.StdioOptions;
 import dev.holdfast.spi.Backend.Outcome;
@@ -41,7 +41,7 @@ final class Puppet implements AutoCloseable {
         listener.setDaemon(true);
         listener.start();
         hears();
-        says(Json.INITIALIZED_RESULT);
+        says(TestJson.INITIALIZED_RESULT);
         connection = StdioBed.opened(opening);
     }
 
@@ -66,7 +66,7 @@ final class Puppet implements AutoCloseable {
     /** Starts a call. */
     RecordedCall call(String request) {
         RecordedCall call = new RecordedCall();
-        connection.call(Json.inbound(request), call);
+        connection.call(TestJson.inbound(request), call);
         hears();
         return call;
     }
@@ -83,7 +83,7 @@ final class Puppet implements AutoCloseable {
     /** The child writes a line in another encoding. */
     void says(String line, Charset encoding) {
         try {
-            says.write((Json.of(line) + "\n").getBytes(encoding));
+            says.write((TestJson.of(line) + "\n").getBytes(encoding));
             says.flush();
         } catch (IOException e) {
             throw new UncheckedIOException(e);

@@ -1,6 +1,6 @@
 package dev.holdfast.gateway.stdio;
 
-import dev.holdfast.gateway.Json;
+import dev.holdfast.gateway.TestJson;
 import dev.holdfast.gateway.Wait;
 import dev.holdfast.spi.CallSink;
 import dev.holdfast.spi.InboundMessage;
@@ -30,7 +30,7 @@ final class RecordedCall implements CallSink {
 
     /** The text of the next message. */
     String next() {
-        return Json.text(Wait.next(messages));
+        return TestJson.text(Wait.next(messages));
     }
 
     int waiting() {

@@ -1,6 +1,6 @@
 package dev.holdfast.gateway.stdio;
 
-import dev.holdfast.gateway.Json;
+import dev.holdfast.gateway.TestJson;
 import dev.holdfast.gateway.Wait;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.ListeningSink;
@@ -35,7 +35,7 @@ final class RecordedListening implements ListeningSink {
 
     /** The text of the next message. */
     String next() {
-        return Json.text(message());
+        return TestJson.text(message());
     }
 
     /** Lets the client answer while the connection is being opened. */

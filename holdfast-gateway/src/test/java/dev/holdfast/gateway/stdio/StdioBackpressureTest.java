@@ -2,7 +2,7 @@ package dev.holdfast.gateway.stdio;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.gateway.Json;
+import dev.holdfast.gateway.TestJson;
 import dev.holdfast.gateway.Wait;
 import dev.holdfast.gateway.process.StdioOptions;
 import dev.holdfast.gateway.process.TestOptions;
@@ -17,8 +17,8 @@ import org.junit.jupiter.api.io.TempDir;
 
 @Timeout(60)
 class StdioBackpressureTest {
-    private static final String LINE =
-            Json.of("{'jsonrpc':'2.0','method':'notifications/message','params':{'data':'" + "x".repeat(1000) + "'}}");
+    private static final String LINE = TestJson.of(
+            "{'jsonrpc':'2.0','method':'notifications/message','params':{'data':'" + "x".repeat(1000) + "'}}");
     private static final int BOUND = 10_000;
 
     @TempDir
@@ -58,7 +58,7 @@ class StdioBackpressureTest {
 
             // more than fits into the pipe and the queue of a child that does not read
             for (int i = 0; i < 200; i++) {
-                connection.notify(Json.inbound(LINE));
+                connection.notify(TestJson.inbound(LINE));
             }
 
             AtomicInteger read = new AtomicInteger();

@@ -1,7 +1,7 @@
 package dev.holdfast.gateway.stdio;
 
 import dev.holdfast.ByteBudget;
-import dev.holdfast.gateway.Json;
+import dev.holdfast.gateway.TestJson;
 import dev.holdfast.gateway.Wait;
 import dev.holdfast.gateway.process.Processes;
 import dev.holdfast.gateway.process.ServerCommand;
@@ -65,7 +65,7 @@ public final class StdioBed implements AutoCloseable {
 
     /** A script that first answers {@code initialize}. */
     static ServerCommand initialized(String script, Object... args) {
-        return script("read line; echo '" + Json.INITIALIZED_RESULT + "'; " + script, args);
+        return script("read line; echo '" + TestJson.INITIALIZED_RESULT + "'; " + script, args);
     }
 
     /** A bed for a script that first answers {@code initialize}, and is given little time to end. */
@@ -74,7 +74,8 @@ public final class StdioBed implements AutoCloseable {
     }
 
     CompletionStage<Outcome> open() {
-        return backend.open(new OpenRequest(Json.inbound(Json.INITIALIZE), "", "s." + ++life, false), listening);
+        return backend.open(
+                new OpenRequest(TestJson.inbound(TestJson.INITIALIZE), "", "s." + ++life, false), listening);
     }
 
     BackendConnection opened() {
@@ -88,7 +89,8 @@ public final class StdioBed implements AutoCloseable {
     /** The text of the refusal. */
     String refusal() {
         Outcome outcome = Wait.until(open());
-        return Json.text(outcome instanceof Refused refused ? refused.response() : ((Unreachable) outcome).response());
+        return TestJson.text(
+                outcome instanceof Refused refused ? refused.response() : ((Unreachable) outcome).response());
     }
 
     @Override

@@ -2,8 +2,8 @@ package dev.holdfast.gateway.stdio;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.gateway.Json;
 import dev.holdfast.gateway.Pids;
+import dev.holdfast.gateway.TestJson;
 import dev.holdfast.gateway.Wait;
 import dev.holdfast.gateway.process.CountedProcesses;
 import dev.holdfast.gateway.process.ProcessTrees;
@@ -56,11 +56,11 @@ class StdioCloseTest {
         Path copy = folder.resolve("copy");
         try (StdioBed bed = new StdioBed(StdioBed.initialized("cat > \"$1\"", copy), PATIENT)) {
             BackendConnection connection = bed.opened();
-            connection.notify(Json.inbound("{'jsonrpc':'2.0','method':'notifications/last'}"));
+            connection.notify(TestJson.inbound("{'jsonrpc':'2.0','method':'notifications/last'}"));
 
             Wait.until(connection.close());
 
-            assertThat(copy).content().isEqualTo(Json.notification("notifications/last") + "\n");
+            assertThat(copy).content().isEqualTo(TestJson.notification("notifications/last") + "\n");
         }
     }
 
@@ -68,7 +68,7 @@ class StdioCloseTest {
     void aChildThatIgnoresTheEndOfItsInputGetsTerm() {
         Path term = folder.resolve("term");
         ServerCommand traps = StdioBed.script(
-                "trap 'touch \"$1\"; exit' TERM; read line; echo '" + Json.INITIALIZED_RESULT
+                "trap 'touch \"$1\"; exit' TERM; read line; echo '" + TestJson.INITIALIZED_RESULT
                         + "'; while :; do sleep 0.05; done",
                 term);
         StdioOptions patientAfterTerm = TestOptions.graces(Duration.ofMillis(300), Duration.ofSeconds(10));
@@ -144,13 +144,13 @@ class StdioCloseTest {
     void aHelperThatLeftItsGroupHoldsNeitherThreadsNorFiles(String helper) throws IOException {
         Path pids = folder.resolve("pids");
         String script = "exec 3<&0; setsid sh -c 'echo $$ >>\"$1\"; " + helper.replace("'", "'\\''")
-                + "' helper \"$1\" & read line; echo '" + Json.INITIALIZED_RESULT + "'; exec sleep 100";
+                + "' helper \"$1\" & read line; echo '" + TestJson.INITIALIZED_RESULT + "'; exec sleep 100";
         try (StdioBed bed = new StdioBed(StdioBed.script(script, pids), StdioBed.HASTY)) {
             List<String> before = held();
             BackendConnection connection = bed.opened();
             Pids left = Pids.readFrom(pids, 1);
             // more than a pipe takes: whoever writes it waits
-            connection.notify(Json.inbound(
+            connection.notify(TestJson.inbound(
                     "{'jsonrpc':'2.0','method':'notifications/x','params':{'x':'" + "x".repeat(200_000) + "'}}"));
             try {
                 Wait.until(connection.close());

@@ -2,8 +2,8 @@ package dev.holdfast.gateway.stdio;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.gateway.Json;
 import dev.holdfast.gateway.Pids;
+import dev.holdfast.gateway.TestJson;
 import dev.holdfast.gateway.Wait;
 import dev.holdfast.gateway.process.TestOptions;
 import dev.holdfast.spi.BackendConnection;
@@ -65,15 +65,15 @@ class StdioDeathTest {
 
     @Test
     void whatTheChildSaysBeforeItExitsStillArrives() {
-        String script = "read line; echo '" + Json.result(1) + "'; exit 7";
+        String script = "read line; echo '" + TestJson.result(1) + "'; exit 7";
         try (StdioBed bed = StdioBed.running(script)) {
             RecordedCall call = new RecordedCall();
             BackendConnection connection = bed.opened();
 
-            connection.call(Json.request(1, "tools/call"), call);
+            connection.call(TestJson.request(1, "tools/call"), call);
 
             assertThat(loss(bed)).isEqualTo("the server process exited with code 7");
-            assertThat(call.next()).isEqualTo(Json.result(1));
+            assertThat(call.next()).isEqualTo(TestJson.result(1));
         }
     }
 
@@ -96,7 +96,7 @@ class StdioDeathTest {
             BackendConnection connection = bed.opened();
             loss(bed);
 
-            connection.call(Json.request(1, "tools/call"), new RecordedCall());
+            connection.call(TestJson.request(1, "tools/call"), new RecordedCall());
 
             assertThat(loss(bed)).isEqualTo("the server process exited with code 4");
             assertThat(bed.listening.givenBack).containsExactly("1");
@@ -110,7 +110,7 @@ class StdioDeathTest {
             loss(bed);
             RecordedCall replayed = new RecordedCall();
 
-            connection.replay(Json.request(1, "logging/setLevel"), replayed);
+            connection.replay(TestJson.request(1, "logging/setLevel"), replayed);
 
             assertThat(replayed.waiting()).isZero();
             assertThat(loss(bed)).isEqualTo("the server process exited with code 4");
@@ -136,7 +136,7 @@ class StdioDeathTest {
             String big = "{'jsonrpc':'2.0','method':'x','params':{'data':'" + "y".repeat(50_000) + "'}}";
 
             for (int i = 0; i < 8; i++) {
-                connection.notify(Json.inbound(big));
+                connection.notify(TestJson.inbound(big));
             }
 
             assertThat(loss(bed)).isEqualTo("the server process does not read its input");
@@ -150,7 +150,7 @@ class StdioDeathTest {
             BackendConnection connection = bed.opened();
 
             Wait.until("the closed input is noticed", () -> {
-                connection.notify(Json.inbound("{'jsonrpc':'2.0','method':'notifications/x'}"));
+                connection.notify(TestJson.inbound("{'jsonrpc':'2.0','method':'notifications/x'}"));
                 return !bed.listening.losses.isEmpty();
             });
 

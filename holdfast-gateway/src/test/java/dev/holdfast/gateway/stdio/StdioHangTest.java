@@ -2,8 +2,8 @@ package dev.holdfast.gateway.stdio;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.gateway.Json;
 import dev.holdfast.gateway.Pids;
+import dev.holdfast.gateway.TestJson;
 import dev.holdfast.gateway.Wait;
 import dev.holdfast.gateway.process.StdioOptions;
 import dev.holdfast.gateway.process.TestOptions;
@@ -35,7 +35,7 @@ class StdioHangTest {
                     .start()
                     .waitFor();
             RecordedCall call = new RecordedCall();
-            connection.call(Json.request(1, "tools/call"), call);
+            connection.call(TestJson.request(1, "tools/call"), call);
 
             call.cancel(Optional.empty());
 
@@ -53,9 +53,9 @@ class StdioHangTest {
 
             assertThat(child.hears()).contains("notifications/cancelled");
             assertThat(child.hears())
-                    .isEqualTo(Json.of("{'jsonrpc':'2.0','id':'holdfast-ping-s.1-1','method':'ping'}"));
+                    .isEqualTo(TestJson.of("{'jsonrpc':'2.0','id':'holdfast-ping-s.1-1','method':'ping'}"));
             child.says("{'jsonrpc':'2.0','id':'holdfast-ping-s.1-1','error':{'code':-32601,'message':'no'}}");
-            child.says(Json.notification("notifications/message"));
+            child.says(TestJson.notification("notifications/message"));
             assertThat(child.listening().next()).contains("notifications/message");
             RecordedCall second = child.call(2, "tools/call");
             second.cancel(Optional.empty());

@@ -3,7 +3,7 @@ package dev.holdfast.gateway.stdio;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.gateway.Json;
+import dev.holdfast.gateway.TestJson;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Optional;
@@ -22,7 +22,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class StdioIdsTest {
     private static final Pattern ID = Pattern.compile("\"(?:id|requestId)\":(\\d+)");
     private static final Pattern TOKEN = Pattern.compile("\"progressToken\":(\\d+)");
-    private static final String LOG = Json.notification("notifications/message");
+    private static final String LOG = TestJson.notification("notifications/message");
 
     @AutoClose
     @SuppressWarnings("NullAway.Init")
@@ -36,7 +36,7 @@ class StdioIdsTest {
     /** Starts a call without hearing what the child gets of it. */
     private RecordedCall unheard(String request) {
         RecordedCall call = new RecordedCall();
-        child.connection().call(Json.inbound(request), call);
+        child.connection().call(TestJson.inbound(request), call);
         return call;
     }
 
@@ -69,10 +69,10 @@ class StdioIdsTest {
     void anIdThatAnyServerGivesBackIsPassedOn(String id) {
         RecordedCall call = unheard(calling(id));
 
-        assertThat(child.hears()).isEqualTo(Json.of(calling(id)));
+        assertThat(child.hears()).isEqualTo(TestJson.of(calling(id)));
         child.says("{'jsonrpc':'2.0','id':" + id + ",'result':{}}");
 
-        assertThat(call.next()).isEqualTo(Json.of("{'jsonrpc':'2.0','id':" + id + ",'result':{}}"));
+        assertThat(call.next()).isEqualTo(TestJson.of("{'jsonrpc':'2.0','id':" + id + ",'result':{}}"));
     }
 
     @ParameterizedTest
@@ -92,15 +92,15 @@ class StdioIdsTest {
         String heard = child.hears();
         int theirs = id(heard);
         assertThat(heard)
-                .isEqualTo(Json.of(calling(id))
+                .isEqualTo(TestJson.of(calling(id))
                         .replaceFirst("(\"id\" : ).*? ,", "$1" + theirs + " ,")
                         .replaceFirst("(\"progressToken\":).*?}}}", "$1" + token(heard) + "}}}"));
         child.says("{'result':{'id':5},'id' : " + theirs + " ,'jsonrpc':'2.0'}");
 
         assertThat(call.next())
-                .matches(Pattern.quote(Json.of("{'result':{'id':5},'id' : ")) + ".+"
-                        + Pattern.quote(Json.of(" ,'jsonrpc':'2.0'}")))
-                .contains(Json.inbound(calling(id)).requiredId().token());
+                .matches(Pattern.quote(TestJson.of("{'result':{'id':5},'id' : ")) + ".+"
+                        + Pattern.quote(TestJson.of(" ,'jsonrpc':'2.0'}")))
+                .contains(TestJson.inbound(calling(id)).requiredId().token());
     }
 
     @Test
@@ -111,7 +111,8 @@ class StdioIdsTest {
         child.says("{'jsonrpc':'2.0','id':" + theirs + ",'error':{'code':-32602,'message':'no'}}");
 
         assertThat(call.next())
-                .isEqualTo(Json.of("{'jsonrpc':'2.0','id':9007199254740993,'error':{'code':-32602,'message':'no'}}"));
+                .isEqualTo(
+                        TestJson.of("{'jsonrpc':'2.0','id':9007199254740993,'error':{'code':-32602,'message':'no'}}"));
     }
 
     @Test
@@ -122,10 +123,10 @@ class StdioIdsTest {
         int other = id(child.hears());
 
         assertThat(other).isNotEqualTo(theirs);
-        child.says(Json.result(other));
-        child.says(Json.result(theirs));
+        child.says(TestJson.result(other));
+        child.says(TestJson.result(theirs));
 
-        assertThat(small.next()).isEqualTo(Json.result(theirs));
+        assertThat(small.next()).isEqualTo(TestJson.result(theirs));
         assertThat(large.next()).contains("9007199254740993");
     }
 
@@ -136,12 +137,12 @@ class StdioIdsTest {
 
         call.cancel(
                 Optional.of(
-                        Json.inbound(
+                        TestJson.inbound(
                                 "{'jsonrpc':'2.0','method':'notifications/cancelled','params':{'requestId':9007199254740993,'reason':'r'}}")));
 
         assertThat(child.hears())
-                .isEqualTo(Json.of("{'jsonrpc':'2.0','method':'notifications/cancelled','params':{'requestId':" + theirs
-                        + ",'reason':'r'}}"));
+                .isEqualTo(TestJson.of("{'jsonrpc':'2.0','method':'notifications/cancelled','params':{'requestId':"
+                        + theirs + ",'reason':'r'}}"));
     }
 
     @Test
@@ -170,7 +171,7 @@ class StdioIdsTest {
     @Test
     void claudeAiMcp539_callsWithOneIdAndOneTokenAreToldApart() {
         RecordedCall first = unheard(calling("1"));
-        assertThat(child.hears()).isEqualTo(Json.of(calling("1")));
+        assertThat(child.hears()).isEqualTo(TestJson.of(calling("1")));
         RecordedCall second = unheard(calling("1"));
         String heard = child.hears();
 
@@ -178,13 +179,13 @@ class StdioIdsTest {
                 "{'jsonrpc':'2.0','method':'notifications/progress','params':{'progressToken':%s,'progress':%s}}";
         child.says(progress.formatted(token(heard), 2));
         child.says(progress.formatted(1, 1));
-        child.says(Json.result(id(heard)));
-        child.says(Json.result(1));
+        child.says(TestJson.result(id(heard)));
+        child.says(TestJson.result(1));
 
-        assertThat(first.next()).isEqualTo(Json.of(progress.formatted(1, 1)));
-        assertThat(first.next()).isEqualTo(Json.result(1));
-        assertThat(second.next()).isEqualTo(Json.of(progress.formatted(1, 2)));
-        assertThat(second.next()).isEqualTo(Json.result(1));
+        assertThat(first.next()).isEqualTo(TestJson.of(progress.formatted(1, 1)));
+        assertThat(first.next()).isEqualTo(TestJson.result(1));
+        assertThat(second.next()).isEqualTo(TestJson.of(progress.formatted(1, 2)));
+        assertThat(second.next()).isEqualTo(TestJson.result(1));
         second.cancel(Optional.empty());
         assertThat(child.listening().waiting()).isZero();
     }
@@ -193,7 +194,7 @@ class StdioIdsTest {
     void aLateAnswerIsNotThatOfALaterCallWithTheSameId() {
         RecordedCall first = child.call(5, "tools/call");
         first.cancel(Optional.of(
-                Json.inbound("{'jsonrpc':'2.0','method':'notifications/cancelled','params':{'requestId':5}}")));
+                TestJson.inbound("{'jsonrpc':'2.0','method':'notifications/cancelled','params':{'requestId':5}}")));
         child.hears();
         RecordedCall second = unheard(calling("5"));
         int theirs = id(child.hears());
@@ -201,14 +202,14 @@ class StdioIdsTest {
         child.says("{'jsonrpc':'2.0','id':5,'result':{'late':true}}");
         child.says("{'jsonrpc':'2.0','id':" + theirs + ",'result':{'late':false}}");
 
-        assertThat(second.next()).isEqualTo(Json.of("{'jsonrpc':'2.0','id':5,'result':{'late':false}}"));
+        assertThat(second.next()).isEqualTo(TestJson.of("{'jsonrpc':'2.0','id':5,'result':{'late':false}}"));
         assertThat(first.waiting()).isZero();
     }
 
     @Test
     void aCancellationThatComesAfterTheAnswerIsNotThatOfALaterCallWithTheSameId() {
         RecordedCall first = child.call(5, "tools/call");
-        child.says(Json.result(5));
+        child.says(TestJson.result(5));
         first.next();
         RecordedCall second = unheard(calling("5"));
         int theirs = id(child.hears());
@@ -217,8 +218,8 @@ class StdioIdsTest {
 
         unheard(calling("6"));
         assertThat(child.hears()).as("no cancellation").contains("tools/call");
-        child.says(Json.result(theirs));
-        assertThat(second.next()).isEqualTo(Json.result(5));
+        child.says(TestJson.result(theirs));
+        assertThat(second.next()).isEqualTo(TestJson.result(5));
     }
 
     @ParameterizedTest
@@ -247,7 +248,7 @@ class StdioIdsTest {
         child.says(answer);
 
         assertThat(call.next())
-                .startsWith(Json.of("{'jsonrpc':'2.0','id':1,'error':{'code':-32000,"))
+                .startsWith(TestJson.of("{'jsonrpc':'2.0','id':1,'error':{'code':-32000,"))
                 .contains("the server process sent an answer that is not JSON-RPC: ");
     }
 
@@ -258,7 +259,7 @@ class StdioIdsTest {
         child.says("{'jsonrpc':'2.0','id':1,'result':{'content':[{'type':'text','text':'caf\u00e9'}]}}", ISO_8859_1);
 
         assertThat(call.next())
-                .startsWith(Json.of("{'jsonrpc':'2.0','id':1,'error':{'code':-32000,"))
+                .startsWith(TestJson.of("{'jsonrpc':'2.0','id':1,'error':{'code':-32000,"))
                 .contains("the body is not UTF-8 at byte 71");
     }
 
@@ -274,7 +275,7 @@ class StdioIdsTest {
         child.says(answer.replace("DEEP", "[".repeat(1_001) + "]".repeat(1_001)));
 
         assertThat(call.next())
-                .startsWith(Json.of("{'jsonrpc':'2.0','id':1,'error':{'code':-32000,"))
+                .startsWith(TestJson.of("{'jsonrpc':'2.0','id':1,'error':{'code':-32000,"))
                 .contains("nested deeper than 1000 levels");
     }
 
@@ -286,19 +287,20 @@ class StdioIdsTest {
 
         child.says(
                 "[{'jsonrpc':'2.0','id':1,'result':{}},{'jsonrpc':'2.0','id':3,'method':'ping'},{'id':2,'result':{}}]");
-        child.says(Json.result(3));
+        child.says(TestJson.result(3));
 
         assertThat(first.next())
-                .startsWith(Json.of("{'jsonrpc':'2.0','id':1,'error':{'code':-32000,"))
+                .startsWith(TestJson.of("{'jsonrpc':'2.0','id':1,'error':{'code':-32000,"))
                 .contains("message 3 of the batch: jsonrpc must be");
-        assertThat(second.next()).startsWith(Json.of("{'jsonrpc':'2.0','id':2,'error':{'code':-32000,"));
-        assertThat(third.next()).isEqualTo(Json.result(3));
+        assertThat(second.next()).startsWith(TestJson.of("{'jsonrpc':'2.0','id':2,'error':{'code':-32000,"));
+        assertThat(third.next()).isEqualTo(TestJson.result(3));
     }
 
     @Test
     void anAnswerWithHalfACharacterInANameIsPassedOnAsItIs() {
         RecordedCall call = child.call(1, "tools/call");
-        String answer = Json.of("{'result':{'content':[],'structuredContent':{'\\ud83d':1}},'jsonrpc':'2.0','id':1}");
+        String answer =
+                TestJson.of("{'result':{'content':[],'structuredContent':{'\\ud83d':1}},'jsonrpc':'2.0','id':1}");
 
         child.says(answer);
 
@@ -311,7 +313,7 @@ class StdioIdsTest {
 
         child.says("{'id':" + id(child.hears()) + ",'result':{}}");
 
-        assertThat(call.next()).startsWith(Json.of("{'jsonrpc':'2.0','id':9007199254740993,'error':"));
+        assertThat(call.next()).startsWith(TestJson.of("{'jsonrpc':'2.0','id':9007199254740993,'error':"));
     }
 
     @Test
@@ -326,20 +328,20 @@ class StdioIdsTest {
         child.says("{'id':1,'level':'info'}");
         child.says("{'id':2,'result':{}}");
         child.says("{'jsonrpc':'2.0','id':2}");
-        child.says(Json.result(1));
+        child.says(TestJson.result(1));
 
-        assertThat(call.next()).isEqualTo(Json.result(1));
+        assertThat(call.next()).isEqualTo(TestJson.result(1));
     }
 
     @Test
     void whatNamesNoCallDoesNotGoToAReplay() {
         RecordedCall replay = new RecordedCall();
-        child.connection().replay(Json.request(3, "tools/list"), replay);
+        child.connection().replay(TestJson.request(3, "tools/list"), replay);
         child.hears();
 
         drained();
-        child.says(Json.result(3));
+        child.says(TestJson.result(3));
 
-        assertThat(replay.next()).isEqualTo(Json.result(3));
+        assertThat(replay.next()).isEqualTo(TestJson.result(3));
     }
 }

@@ -2,7 +2,7 @@ package dev.holdfast.gateway.stdio;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.gateway.Json;
+import dev.holdfast.gateway.TestJson;
 import dev.holdfast.gateway.Wait;
 import dev.holdfast.gateway.process.ServerCommand;
 import dev.holdfast.gateway.process.StdioOptions;
@@ -23,7 +23,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(60)
 class StdioOpeningsTest {
     private static final StdioOptions IMPATIENT = StdioBed.HASTY.withStartTimeout(Duration.ofSeconds(6));
-    private static final String ANSWERS = "read line; echo '" + Json.INITIALIZED_RESULT + "'; " + StdioBed.READS;
+    private static final String ANSWERS = "read line; echo '" + TestJson.INITIALIZED_RESULT + "'; " + StdioBed.READS;
 
     @TempDir
     @SuppressWarnings("NullAway.Init")

@@ -3,7 +3,7 @@ package dev.holdfast.gateway.stdio;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.ByteBudget;
-import dev.holdfast.gateway.Json;
+import dev.holdfast.gateway.TestJson;
 import dev.holdfast.gateway.Wait;
 import dev.holdfast.gateway.process.ServerCommand;
 import dev.holdfast.gateway.process.StdioOptions;
@@ -34,15 +34,15 @@ class StdioOutputTest {
     /** Tells the test that the child has said all. */
     private static final String SAYS_SO = "touch \"$1/said\"; ";
 
-    private static final String NEWS = "echo '" + Json.of("{'jsonrpc':'2.0','method':'news'}") + "'; ";
+    private static final String NEWS = "echo '" + TestJson.of("{'jsonrpc':'2.0','method':'news'}") + "'; ";
 
     @TempDir
     @SuppressWarnings("NullAway.Init")
     private Path folder;
 
     private static String largeAnswer(int bytes) {
-        return "printf '%s' '" + Json.of("{'jsonrpc':'2.0','id':1,'result':{'data':'") + "'; head -c " + bytes
-                + " /dev/zero | tr '\\0' x; echo '" + Json.of("'}}") + "'; ";
+        return "printf '%s' '" + TestJson.of("{'jsonrpc':'2.0','id':1,'result':{'data':'") + "'; head -c " + bytes
+                + " /dev/zero | tr '\\0' x; echo '" + TestJson.of("'}}") + "'; ";
     }
 
     /** Runs {@code first} in the child that is called first, and {@code second} in the others. */
@@ -63,7 +63,7 @@ class StdioOutputTest {
     }
 
     private static RecordedCall call(BackendConnection child, RecordedCall call) {
-        child.call(Json.request(1, "tools/call"), call);
+        child.call(TestJson.request(1, "tools/call"), call);
         return call;
     }
 

@@ -3,7 +3,7 @@ package dev.holdfast.gateway.stdio;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.gateway.Json;
+import dev.holdfast.gateway.TestJson;
 import dev.holdfast.gateway.Wait;
 import dev.holdfast.spi.Backend;
 import dev.holdfast.spi.EventKind;
@@ -42,8 +42,8 @@ class StdioQuestionsTest {
         OutboundMessage question = child.listening().message();
         assertThat(question.kind()).isEqualTo(EventKind.SERVER_REQUEST);
         String ours = Objects.requireNonNull(question.id()).token();
-        assertThat(Json.text(question))
-                .isEqualTo(Json.of(
+        assertThat(TestJson.text(question))
+                .isEqualTo(TestJson.of(
                         "{'jsonrpc':'2.0','method':'roots/list','id':" + ours + ",'params':{'id':" + id + "}}"));
         return ours;
     }
@@ -54,9 +54,9 @@ class StdioQuestionsTest {
         String ours = asks(theirs);
         assertThat(ours).isEqualTo("\"s.1-1\"");
 
-        child.connection().answer(Json.inbound("{'jsonrpc':'2.0','id':" + ours + ",'result':{'roots':[]}}"));
+        child.connection().answer(TestJson.inbound("{'jsonrpc':'2.0','id':" + ours + ",'result':{'roots':[]}}"));
 
-        assertThat(child.hears()).isEqualTo(Json.of("{'jsonrpc':'2.0','id':" + theirs + ",'result':{'roots':[]}}"));
+        assertThat(child.hears()).isEqualTo(TestJson.of("{'jsonrpc':'2.0','id':" + theirs + ",'result':{'roots':[]}}"));
     }
 
     @Test
@@ -70,7 +70,7 @@ class StdioQuestionsTest {
         String ours = asks("5");
 
         child.connection()
-                .answer(Json.inbound("{'jsonrpc':'2.0','id':" + ours + ",'error':{'code':-1,'message':'no'}}"));
+                .answer(TestJson.inbound("{'jsonrpc':'2.0','id':" + ours + ",'error':{'code':-1,'message':'no'}}"));
 
         assertThat(child.hears()).contains("\"id\":5,\"error\"");
     }
@@ -79,9 +79,9 @@ class StdioQuestionsTest {
     void anAnswerToAnotherChildIsDropped() {
         asks("1");
 
-        child.connection().answer(Json.inbound("{'jsonrpc':'2.0','id':'s.0-1','result':{}}"));
-        child.connection().answer(Json.inbound("{'jsonrpc':'2.0','id':1,'result':{}}"));
-        child.connection().notify(Json.inbound("{'jsonrpc':'2.0','method':'notifications/after'}"));
+        child.connection().answer(TestJson.inbound("{'jsonrpc':'2.0','id':'s.0-1','result':{}}"));
+        child.connection().answer(TestJson.inbound("{'jsonrpc':'2.0','id':1,'result':{}}"));
+        child.connection().notify(TestJson.inbound("{'jsonrpc':'2.0','method':'notifications/after'}"));
 
         assertThat(child.hears()).contains("notifications/after");
     }
@@ -98,7 +98,7 @@ class StdioQuestionsTest {
 
         assertThat(call.next())
                 .isEqualTo(
-                        Json.of(
+                        TestJson.of(
                                 "{'jsonrpc':'2.0','method':'notifications/cancelled','params':{'requestId':'s.1-1','reason':'late'}}"));
     }
 
@@ -131,14 +131,14 @@ class StdioQuestionsTest {
         child.says("{'jsonrpc':'2.0','method':'roots/list','id' : " + id + " }");
 
         assertThat(child.hears())
-                .startsWith(Json.of("{'jsonrpc':'2.0','id':" + id + ",'error':{'code':-32600,'message':'id must "));
+                .startsWith(TestJson.of("{'jsonrpc':'2.0','id':" + id + ",'error':{'code':-32600,'message':'id must "));
     }
 
     @Test
     void aQuestionThatCannotBeReadIsRefused() {
         child.says("{'jsonrpc':'2.0','id':4,'method':'roots/list','params':[]}");
         assertThat(child.hears())
-                .isEqualTo(Json.of(
+                .isEqualTo(TestJson.of(
                         "{'jsonrpc':'2.0','id':4,'error':{'code':-32600,'message':'params must be an object'}}"));
 
         child.says(
@@ -176,8 +176,8 @@ class StdioQuestionsTest {
         child.says("{'jsonrpc':'2.0','method':'" + method + "','id':'more'}");
 
         assertThat(child.hears()).contains("\"id\":\"more\",\"error\"").contains("too many requests");
-        child.connection().answer(Json.inbound("{'jsonrpc':'2.0','id':'s.1-1','result':{}}"));
-        assertThat(child.hears()).isEqualTo(Json.result(1));
+        child.connection().answer(TestJson.inbound("{'jsonrpc':'2.0','id':'s.1-1','result':{}}"));
+        assertThat(child.hears()).isEqualTo(TestJson.result(1));
     }
 
     @Test
@@ -196,24 +196,24 @@ class StdioQuestionsTest {
         child.says("{'jsonrpc':'2.0','id':3,'method':'roots/list'}");
         assertThat(call.next()).contains("s.1-1");
 
-        child.says(Json.result(1));
+        child.says(TestJson.result(1));
 
-        assertThat(call.next()).isEqualTo(Json.result(1));
+        assertThat(call.next()).isEqualTo(TestJson.result(1));
         assertThat(Wait.next(child.listening().withdrawn)).isEqualTo("\"s.1-1\"");
         assertThat(child.listening().next()).contains("s.1-1").contains("roots/list");
-        child.connection().answer(Json.inbound("{'jsonrpc':'2.0','id':'s.1-1','result':{}}"));
-        assertThat(child.hears()).isEqualTo(Json.result(3));
+        child.connection().answer(TestJson.inbound("{'jsonrpc':'2.0','id':'s.1-1','result':{}}"));
+        assertThat(child.hears()).isEqualTo(TestJson.result(3));
     }
 
     @Test
     void anAnswerReachesAChildThatHasNotAnsweredInitialize() {
-        String script = "read line; echo '" + Json.of("{'jsonrpc':'2.0','id':1,'method':'roots/list'}")
-                + "'; read line; echo '" + Json.INITIALIZED_RESULT + "'; " + StdioBed.READS;
+        String script = "read line; echo '" + TestJson.of("{'jsonrpc':'2.0','id':1,'method':'roots/list'}")
+                + "'; read line; echo '" + TestJson.INITIALIZED_RESULT + "'; " + StdioBed.READS;
         try (StdioBed bed = new StdioBed(StdioBed.script(script), StdioBed.HASTY)) {
             CompletionStage<Backend.Outcome> opening = bed.open();
             assertThat(bed.listening.next()).contains("roots/list");
 
-            bed.listening.answerEarly(Json.inbound("{'jsonrpc':'2.0','id':'s.1-1','result':{}}"));
+            bed.listening.answerEarly(TestJson.inbound("{'jsonrpc':'2.0','id':'s.1-1','result':{}}"));
 
             StdioBed.opened(opening);
         }
@@ -221,16 +221,17 @@ class StdioQuestionsTest {
 
     @Test
     void whatTheClientWritesOnSeveralLinesReachesTheChildOnOne() {
-        child.connection().notify(Json.inbound("{\n  'jsonrpc' : '2.0',\r\n  'method' : 'notifications/a\\nb'\n}"));
+        child.connection().notify(TestJson.inbound("{\n  'jsonrpc' : '2.0',\r\n  'method' : 'notifications/a\\nb'\n}"));
 
-        assertThat(child.hears()).isEqualTo(Json.of("{   'jsonrpc' : '2.0',    'method' : 'notifications/a\\nb' }"));
+        assertThat(child.hears())
+                .isEqualTo(TestJson.of("{   'jsonrpc' : '2.0',    'method' : 'notifications/a\\nb' }"));
     }
 
     @Test
     void theClientsCancellationIsPassedOn() {
         RecordedCall call = child.call(1, "tools/call");
 
-        call.cancel(Optional.of(Json.inbound(
+        call.cancel(Optional.of(TestJson.inbound(
                 "{'jsonrpc':'2.0','method':'notifications/cancelled','params':{'requestId':1,'reason':'bored'}}")));
 
         assertThat(child.hears()).contains("\"requestId\":1,\"reason\":\"bored\"");

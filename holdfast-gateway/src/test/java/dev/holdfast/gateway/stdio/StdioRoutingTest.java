@@ -6,7 +6,7 @@ import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
-import dev.holdfast.gateway.Json;
+import dev.holdfast.gateway.TestJson;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Optional;
@@ -21,7 +21,7 @@ import org.slf4j.LoggerFactory;
 
 @Timeout(60)
 class StdioRoutingTest {
-    private static final String LOG = Json.notification("notifications/message");
+    private static final String LOG = TestJson.notification("notifications/message");
 
     @AutoClose
     @SuppressWarnings("NullAway.Init")
@@ -37,11 +37,11 @@ class StdioRoutingTest {
         RecordedCall first = child.call(1, "tools/call");
         RecordedCall second = child.call(2, "tools/call");
 
-        child.says(Json.result(2));
-        child.says(Json.result(1));
+        child.says(TestJson.result(2));
+        child.says(TestJson.result(1));
 
-        assertThat(first.next()).isEqualTo(Json.result(1));
-        assertThat(second.next()).isEqualTo(Json.result(2));
+        assertThat(first.next()).isEqualTo(TestJson.result(1));
+        assertThat(second.next()).isEqualTo(TestJson.result(2));
     }
 
     @Test
@@ -65,9 +65,9 @@ class StdioRoutingTest {
             RecordedCall call = child.call(1, "tools/call");
 
             child.says("{'jsonrpc':'2.0','id':'1','result':{}}");
-            child.says(Json.result(1));
+            child.says(TestJson.result(1));
 
-            assertThat(call.next()).isEqualTo(Json.result(1));
+            assertThat(call.next()).isEqualTo(TestJson.result(1));
             assertThat(log.list)
                     .filteredOn(event -> event.getLevel() == Level.WARN)
                     .singleElement()
@@ -96,7 +96,7 @@ class StdioRoutingTest {
     @Test
     void progressOfATaskGoesOnBehindTheResponse() {
         child.call("{'jsonrpc':'2.0','id':1,'method':'m','params':{'task':{},'_meta':{'progressToken':'task'}}}");
-        child.says(Json.result(1));
+        child.says(TestJson.result(1));
 
         child.says(
                 "{'jsonrpc':'2.0','method':'notifications/progress','params':{'progressToken':'task','progress':1}}");
@@ -109,15 +109,15 @@ class StdioRoutingTest {
     void claudeCode47765_progressThatNoRunningCallAskedForIsDroppedAndCounted(String token) {
         RecordedCall over =
                 child.call("{'jsonrpc':'2.0','id':1,'method':'m','params':{'_meta':{'progressToken':'late'}}}");
-        child.says(Json.result(1));
-        assertThat(over.next()).isEqualTo(Json.result(1));
+        child.says(TestJson.result(1));
+        assertThat(over.next()).isEqualTo(TestJson.result(1));
         RecordedCall running = child.call(2, "tools/call");
 
         child.says("{'jsonrpc':'2.0','method':'notifications/progress','params':{'progressToken':" + token
                 + ",'progress':1}}");
-        child.says(Json.result(2));
+        child.says(TestJson.result(2));
 
-        assertThat(running.next()).isEqualTo(Json.result(2));
+        assertThat(running.next()).isEqualTo(TestJson.result(2));
         assertThat(over.waiting()).isZero();
         assertThat(child.listening().waiting()).isZero();
         assertThat(child.listening().unsolicited).hasValue(1);
@@ -129,7 +129,7 @@ class StdioRoutingTest {
     void newsOfListsAndResourcesGoToTheListeningStream(String news) {
         RecordedCall call = child.call(1, "tools/call");
 
-        child.says(Json.notification("notifications/" + news));
+        child.says(TestJson.notification("notifications/" + news));
 
         assertThat(child.listening().next()).contains(news);
         assertThat(call.waiting()).isZero();
@@ -162,7 +162,7 @@ class StdioRoutingTest {
         child.call(1, "tools/call");
         RecordedCall second = child.call(2, "tools/call");
         RecordedCall third = child.call(3, "tools/call");
-        child.says(Json.result(3));
+        child.says(TestJson.result(3));
         third.next();
 
         child.says(LOG);
@@ -182,10 +182,10 @@ class StdioRoutingTest {
         RecordedCall setting = child.call(1, "logging/setLevel");
 
         child.says(LOG);
-        child.says(Json.result(1));
+        child.says(TestJson.result(1));
 
         assertThat(child.listening().next()).isEqualTo(LOG);
-        assertThat(setting.next()).isEqualTo(Json.result(1));
+        assertThat(setting.next()).isEqualTo(TestJson.result(1));
     }
 
     @Test
@@ -195,7 +195,7 @@ class StdioRoutingTest {
         call.cancel(Optional.empty());
 
         child.says("{'jsonrpc':'2.0','method':'notifications/progress','params':{'progressToken':'t','progress':1}}");
-        child.says(Json.result(1));
+        child.says(TestJson.result(1));
         child.says(LOG);
 
         assertThat(child.listening().next()).isEqualTo(LOG);
@@ -206,9 +206,9 @@ class StdioRoutingTest {
     void theMessagesOfABatchGoTheirOwnWays() {
         RecordedCall call = child.call(1, "tools/call");
 
-        child.says("[" + Json.result(1) + "," + Json.notification("notifications/tools/list_changed") + "]");
+        child.says("[" + TestJson.result(1) + "," + TestJson.notification("notifications/tools/list_changed") + "]");
 
-        assertThat(call.next()).isEqualTo(Json.result(1));
+        assertThat(call.next()).isEqualTo(TestJson.result(1));
         assertThat(child.listening().next()).contains("list_changed");
     }
 
@@ -228,8 +228,8 @@ class StdioRoutingTest {
     void whatComesLateIsNotForTheNextCallWithTheSameIdAndToken() {
         String call = "{'jsonrpc':'2.0','id':1,'method':'m','params':{'_meta':{'progressToken':1}}}";
         RecordedCall over = child.call(call);
-        child.says(Json.result(1));
-        assertThat(over.next()).isEqualTo(Json.result(1));
+        child.says(TestJson.result(1));
+        assertThat(over.next()).isEqualTo(TestJson.result(1));
         RecordedCall next = child.call(call);
         child.says("{'jsonrpc':'2.0','method':'notifications/progress','params':{'progressToken':1,'progress':99}}");
         child.says("{'jsonrpc':'2.0','id':1,'result':{'of':'the first, once more'}}");

@@ -2,7 +2,7 @@ package dev.holdfast.gateway.stdio;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.gateway.Json;
+import dev.holdfast.gateway.TestJson;
 import dev.holdfast.gateway.Wait;
 import dev.holdfast.gateway.process.Child;
 import dev.holdfast.gateway.process.ServerCommand;
@@ -29,7 +29,7 @@ class StdioStartTest {
         try (StdioBed bed = StdioBed.running(StdioBed.READS)) {
             Opened opened = (Opened) Wait.until(bed.open());
 
-            assertThat(Json.text(opened.response())).isEqualTo(Json.INITIALIZED_RESULT);
+            assertThat(TestJson.text(opened.response())).isEqualTo(TestJson.INITIALIZED_RESULT);
             assertThat(opened.revision()).isEqualTo("2025-11-25");
         }
     }
@@ -97,7 +97,7 @@ class StdioStartTest {
 
     @Test
     void aRefusalOfTheChildIsPassedOn() {
-        String error = Json.of("{'jsonrpc':'2.0','id':'init','error':{'code':-32602,'message':'too old'}}");
+        String error = TestJson.of("{'jsonrpc':'2.0','id':'init','error':{'code':-32602,'message':'too old'}}");
         try (StdioBed bed = new StdioBed(StdioBed.script("echo '" + error + "'; " + StdioBed.READS), StdioBed.HASTY)) {
             assertThat(bed.refusal()).isEqualTo(error);
             assertThat(bed.backend.size()).isZero();
@@ -106,7 +106,7 @@ class StdioStartTest {
 
     @Test
     void anAnswerWithoutARevisionIsNoAnswer() {
-        String answer = Json.of("{'jsonrpc':'2.0','id':'init','result':{}}");
+        String answer = TestJson.of("{'jsonrpc':'2.0','id':'init','result':{}}");
         try (StdioBed bed = new StdioBed(StdioBed.script("echo '" + answer + "'; " + StdioBed.READS), StdioBed.HASTY)) {
             assertThat(bed.refusal()).contains("answered initialize without a protocolVersion");
         }
@@ -114,9 +114,9 @@ class StdioStartTest {
 
     @Test
     void whatTheChildSaysBeforeItsAnswerGoesToTheListeningStream() {
-        String log = Json.notification("notifications/message");
+        String log = TestJson.notification("notifications/message");
         ServerCommand command = StdioBed.script(
-                "echo hello; echo '" + log + "'; echo '" + Json.INITIALIZED_RESULT + "'; " + StdioBed.READS);
+                "echo hello; echo '" + log + "'; echo '" + TestJson.INITIALIZED_RESULT + "'; " + StdioBed.READS);
         try (StdioBed bed = new StdioBed(command, StdioBed.HASTY)) {
             bed.opened();
 
@@ -132,7 +132,7 @@ class StdioStartTest {
 
             bed.listening.abandon();
 
-            assertThat(Json.text(((Unreachable) Wait.until(opening)).response()))
+            assertThat(TestJson.text(((Unreachable) Wait.until(opening)).response()))
                     .contains("the client has left");
             assertThat(bed.backend.size()).isZero();
         }
@@ -146,7 +146,8 @@ class StdioStartTest {
 
         bed.close();
 
-        assertThat(Json.text(((Unreachable) Wait.until(opening)).response())).contains("the gateway is shutting down");
+        assertThat(TestJson.text(((Unreachable) Wait.until(opening)).response()))
+                .contains("the gateway is shutting down");
         assertThat(bed.backend.size()).isZero();
     }
 }

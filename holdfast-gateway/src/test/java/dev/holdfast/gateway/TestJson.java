@@ -7,14 +7,14 @@ import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.OutboundMessage;
 
 /** Messages as a test writes and reads them. */
-public final class Json {
+public final class TestJson {
     public static final String INITIALIZE =
             "{'jsonrpc':'2.0','id':'init','method':'initialize','params':{'protocolVersion':'2025-11-25'}}"
                     .replace('\'', '"');
     public static final String INITIALIZED_RESULT =
             "{'jsonrpc':'2.0','id':'init','result':{'protocolVersion':'2025-11-25'}}".replace('\'', '"');
 
-    private Json() {}
+    private TestJson() {}
 
     /** JSON in which quotes may be single. */
     public static String of(String text) {

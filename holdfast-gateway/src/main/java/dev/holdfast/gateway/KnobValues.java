@@ -8,19 +8,19 @@ import java.util.Map;
 import java.util.Optional;
 
 /** What the words of a command line say, by a table of knobs: each value is in its range. Immutable. */
-final class Settings {
+final class KnobValues {
     private final Map<Knob<?>, Object> given = new LinkedHashMap<>();
     private final List<String> others = new ArrayList<>();
 
-    private Settings() {}
+    private KnobValues() {}
 
     /**
      * Reads {@code --name value} and {@code --name=value}.
      *
      * @throws IllegalArgumentException says what is wrong with the first word or value that is not right
      */
-    static Settings of(List<Knob<?>> table, List<String> words) {
-        Settings settings = new Settings();
+    static KnobValues of(List<Knob<?>> table, List<String> words) {
+        KnobValues settings = new KnobValues();
         Map<Knob<?>, List<String>> texts = new LinkedHashMap<>();
         for (Iterator<String> rest = words.iterator(); rest.hasNext(); ) {
             String word = rest.next();

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** What the log of a real gateway says of who called what. */
 @Timeout(180)
-class AccessLogTest {
+class GatewayAccessLogTest {
     private static final String TOKEN = "t0ken-of-alice-0123456789";
     private static final String[] ALICE = {"Authorization", "Bearer " + TOKEN};
     private static final String INITIALIZE =

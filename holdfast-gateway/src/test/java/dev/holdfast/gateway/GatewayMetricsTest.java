@@ -14,7 +14,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** What a running gateway tells Prometheus. */
 @Timeout(60)
-class MetricsTest {
+class GatewayMetricsTest {
     private static final String TOKEN = "alice-0123456789abcdef";
 
     @TempDir

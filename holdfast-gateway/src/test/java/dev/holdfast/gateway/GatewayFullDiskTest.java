@@ -28,7 +28,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** The gateway as a process of its own, on a disk that fills up under it, and has room again later. */
 @Timeout(100)
-class FullDiskTest {
+class GatewayFullDiskTest {
     private static final Duration PROMPT = Duration.ofSeconds(15);
 
     @TempDir
@@ -78,7 +78,7 @@ class FullDiskTest {
         assertThat(refused.statusCode()).isEqualTo(503);
         assertThat(refused.headers().firstValue("Retry-After")).contains("1");
         assertThat(refused.body()).contains("\"error\"", "the session store is not available");
-        HttpResponse<String> stranger = assertTimeout(PROMPT, () -> new HttpPeer(peer.url()).post(Json.INITIALIZE));
+        HttpResponse<String> stranger = assertTimeout(PROMPT, () -> new HttpPeer(peer.url()).post(TestJson.INITIALIZE));
         assertThat(stranger.statusCode()).as("a new session").isEqualTo(503);
         within(PROMPT, "told degraded", () -> health().startsWith("{\"status\":\"degraded\""));
         resumed(broken.get(1), 2);
@@ -115,7 +115,7 @@ class FullDiskTest {
 
     /** Makes a call and lets go of it after its first step; the id of that event. */
     private String brokenOff(int id) {
-        HttpResponse<Stream<String>> response = Wait.until(peer.posted(Json.of("{'jsonrpc':'2.0','id':" + id
+        HttpResponse<Stream<String>> response = Wait.until(peer.posted(TestJson.of("{'jsonrpc':'2.0','id':" + id
                 + ",'method':'tools/call','params':{'name':'slow','arguments':{'ms':600,'steps':3},"
                 + "'_meta':{'progressToken':" + id + "}}}")));
         assertThat(response.statusCode()).isEqualTo(200);
