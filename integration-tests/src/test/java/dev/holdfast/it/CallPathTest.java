@@ -51,9 +51,9 @@ class CallPathTest {
         /** A tools/call through the gateway, to a child on stdio, with RocksDB; what is entered in the gateway. */
         STDIO(119, 1830, 33),
         /** A tools/call by the Java client. */
-        CLIENT(44, 525, 19),
+        CLIENT(44, 535, 19),
         /** The same, its connection ended before the answer: with a GET that fetches it. */
-        RESUMED(45, 640, 19);
+        RESUMED(45, 660, 19);
 
         private final int types;
         private final int entries;
