@@ -32,7 +32,8 @@ class RationaleTest {
     void eachIsLinkedFromTheFirst() throws IOException {
         String first = Files.readString(FIRST);
         assertThat(files()).hasSizeGreaterThan(10).allSatisfy(file -> {
-            String module = Objects.requireNonNull(file.getParent()).getFileName().toString();
+            String module =
+                    Objects.requireNonNull(file.getParent()).getFileName().toString();
             assertThat(file.equals(FIRST) || first.contains("(" + module + "/RATIONALE.md)"))
                     .as(module)
                     .isTrue();
