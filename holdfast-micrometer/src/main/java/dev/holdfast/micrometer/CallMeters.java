@@ -97,8 +97,7 @@ final class CallMeters implements CallListener {
     public CallWatch started(Session session, InboundMessage request) {
         String method = Tags.method(request.method());
         Map<Outcome, Timer> byOutcome = methods.computeIfAbsent(method, this::ofMethod);
-        String tool =
-                method.equals(TOOLS_CALL) ? tag(CallFacts.named(request).orElse(Tags.OTHER)) : "";
+        String tool = method.equals(TOOLS_CALL) ? tag(CallFacts.named(request).orElse(Tags.OTHER)) : "";
         return new Measured(method, tool, byOutcome, now());
     }
 
