@@ -444,17 +444,24 @@ final class EventStream implements StreamHandler {
         private volatile boolean busy;
         private volatile boolean eventCame;
         private volatile @Nullable HttpExchange ended;
+        private volatile @Nullable HttpExchange expected;
         private volatile @Nullable Future<?> eventCheck;
         private volatile @Nullable Future<?> newsCheck;
 
         /** Waits for the first event on a connection that is about to resume the stream. */
         void expectEvent(HttpExchange exchange) {
             eventCame = false;
+            expected = exchange;
             // a listening stream is missed soon; a call may take its time, but not longer than the patience
             lookForEvent(
                     exchange,
                     owner.opensAnew() ? RESUMED_HEAD : session.server.limits().patience());
-            exchange.end().thenAccept(end -> cancel(eventCheck));
+            exchange.end().thenAccept(end -> {
+                // the stream may be asked for anew before this is told
+                if (expected == exchange) {
+                    cancel(eventCheck);
+                }
+            });
         }
 
         private void lookForEvent(HttpExchange exchange, Duration most) {

@@ -127,11 +127,12 @@ final class SharedSession implements Session {
     }
 
     /**
-     * Where a backend exists once, a call may come to its node behind its cancellation. If the call came in here, or runs here, its number
-     * is known, and other nodes hear of that call: the one that runs it, or the one that has sent it and would run it as a new one if this
-     * node died. Else all nodes hear of the cancellation twice: a call that comes even behind the second word was on its way at the
-     * first, where it had come in. That node tells of the cancellation again when it hears what has become of the call; where it dies
-     * before that, or loses its lease, or the node to which it has sent the call takes no more into its inbox, nobody does.
+     * Tells other nodes of a cancellation. Where a backend exists once, its node may receive the cancellation before the call. If the
+     * call arrived at this node, or runs here, its number is known, and the cancellation names it: for the node that runs the call, and
+     * for the node that forwarded it and would run it anew if this node died. Otherwise the cancellation is sent to all nodes, twice. A
+     * call that arrives after both was already being forwarded when the first was sent; the node that forwards it sends the
+     * cancellation again once it learns what has become of the call. Nobody does if that node dies before, loses its lease, or finds
+     * the inbox of the other node full.
      */
     @Override
     public CompletionStage<Void> cancel(RequestId request, InboundMessage notification) {

@@ -435,11 +435,13 @@ final class Calls {
     /** Ends the calls that have run for too long: their clients get an error, their backend is told. */
     void timeOut(long now, Step step) {
         long limit = core.lifetime().callNanos();
-        String cause =
-                "the call took longer than " + EngineClock.text(core.lifetime().call());
         List<CallRequest> late = core.requests().overdue(call -> core.clock().passed(limit, call.startedAt(), now));
         for (CallRequest request : late) {
-            answers.fail(request, cause, step);
+            answers.fail(
+                    request,
+                    "the call took longer than "
+                            + EngineClock.text(core.lifetime().call()),
+                    step);
             request.stop(step);
             step.then(() -> core.host().telemetry().timedOut(core.id()));
         }

@@ -114,6 +114,13 @@ public interface SessionStore extends AutoCloseable {
      * @param keeps whether it keeps what is appended; where not, an engine asks it for nothing that was, and appends nothing
      */
     record Promise(Durability durability, boolean shared, boolean keeps) {
+        public Promise {
+            if (!keeps && (shared || durability != Durability.NOTHING)) {
+                throw new IllegalArgumentException(
+                        "a store that keeps nothing survives nothing and is not shared, not " + durability);
+            }
+        }
+
         /** The promise of a store that keeps what is appended. */
         public Promise(Durability durability, boolean shared) {
             this(durability, shared, true);

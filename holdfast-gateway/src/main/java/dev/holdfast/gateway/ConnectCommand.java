@@ -27,6 +27,7 @@ final class ConnectCommand implements Runnable {
     private final KnobValues settings;
     private final URI uri;
     private final HeaderFile headers;
+    private final ParentWatch parent;
 
     /**
      * What the command line asks for.
@@ -34,7 +35,8 @@ final class ConnectCommand implements Runnable {
      * @throws IllegalArgumentException says what is wrong
      * @throws GatewayException if the file of headers cannot be read
      */
-    ConnectCommand(String url, KnobValues settings) {
+    ConnectCommand(String url, KnobValues settings, ParentWatch parent) {
+        this.parent = parent;
         this.settings = settings;
         this.uri = uri(url);
         this.headers = HeaderFile.of(
@@ -87,7 +89,7 @@ final class ConnectCommand implements Runnable {
                 // System.out does not tell when nobody reads
                 new FileOutputStream(FileDescriptor.out));
         Runtime.getRuntime().addShutdownHook(new Thread(bridge::close, "holdfast-shutdown"));
-        ParentWatch.begin(settings);
+        parent.begin(settings);
         bridge.run();
     }
 

@@ -128,7 +128,12 @@ final class Knob<T> {
 
     /** Something that is on or off, and off unless it is given. */
     static Knob<Boolean> toggle(String name, String sentence) {
-        return one(name, "", "false", sentence, Boolean::valueOf);
+        return one(name, "", "false", sentence, text -> {
+            if (!List.of("true", "false").contains(text)) {
+                throw new IllegalArgumentException(name + " stands alone, or with =true or =false, not =" + text);
+            }
+            return Boolean.valueOf(text);
+        });
     }
 
     /** Several texts; it may be given more than once. */

@@ -8,9 +8,12 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** The command line. */
 public final class Main {
+    private static final Logger log = LoggerFactory.getLogger(Main.class);
     private static final int FAILED = 1;
     private static final int MISUSED = 2;
     private static final int WIDTH = 100;
@@ -19,6 +22,7 @@ public final class Main {
     private static final String UTF_8 = "UTF-8";
 
     private final PrintWriter out;
+    private final ParentWatch parent = new ParentWatch();
 
     /**
      * A command.
@@ -56,7 +60,12 @@ public final class Main {
     public static void main(String[] args) {
         OldGeneration.watch();
         Charset charset = Charset.defaultCharset();
-        int code = run(new PrintWriter(System.out, true, charset), new PrintWriter(System.err, true, charset), args);
+        int code = FAILED;
+        try {
+            code = run(new PrintWriter(System.out, true, charset), new PrintWriter(System.err, true, charset), args);
+        } catch (Throwable e) {
+            log.error("holdfast ends, for it has failed in a way that nobody expected", e);
+        }
         if (code != 0) {
             System.exit(code);
         }
@@ -157,7 +166,7 @@ public final class Main {
         }
         String url = others.remove(0);
         requireNone(others, command);
-        return new ConnectCommand(url, settings);
+        return new ConnectCommand(url, settings, parent);
     }
 
     private static void requireNone(List<String> words, Command command) {
@@ -171,7 +180,7 @@ public final class Main {
         options.settings().find(Knobs.ACCESS_LOG).ifPresent(Logging::access);
         Gateway gateway = Gateway.start(options);
         gateway.stopOnSignal();
-        ParentWatch.begin(options.settings());
+        parent.begin(options.settings());
         // after the hook: a reader of this line may send SIGTERM at once
         out.println("holdfast " + version() + " listens on " + gateway.url());
         out.flush();

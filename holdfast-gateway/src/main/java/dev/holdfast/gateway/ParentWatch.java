@@ -15,26 +15,28 @@ import org.slf4j.LoggerFactory;
 final class ParentWatch {
     private static final Logger log = LoggerFactory.getLogger(ParentWatch.class);
     private static final long PERIOD_MILLIS = 500;
-    /** The launcher has looked before it built or started anything. */
-    private static final long PARENT = Long.getLong("holdfast.parent", parent());
 
-    private ParentWatch() {}
+    /** The launcher has looked before it built or started anything. */
+    private final long parent = Long.getLong("holdfast.parent", parent());
+
+    /** Remembers who the parent is: made first of all, for it may end while this process starts. */
+    ParentWatch() {}
 
     private static long parent() {
         return ProcessHandle.current().parent().map(ProcessHandle::pid).orElse(0L);
     }
 
     /** Watches from now on, if that is wanted. What ends this process in order is a shutdown hook by now. */
-    static void begin(KnobValues settings) {
+    void begin(KnobValues settings) {
         if (settings.get(Knobs.EXIT_WITH_PARENT)) {
             Future<?> unused = Executors.newSingleThreadScheduledExecutor(DaemonThreads.named("holdfast-parent"))
-                    .scheduleWithFixedDelay(ParentWatch::look, 0, PERIOD_MILLIS, TimeUnit.MILLISECONDS);
+                    .scheduleWithFixedDelay(this::look, 0, PERIOD_MILLIS, TimeUnit.MILLISECONDS);
         }
     }
 
-    private static void look() {
-        if (parent() != PARENT) {
-            log.info("the process that has started this one, {}, is gone", PARENT);
+    private void look() {
+        if (parent() != parent) {
+            log.info("the process that has started this one, {}, is gone", parent);
             System.exit(0);
         }
     }

@@ -81,6 +81,7 @@ class CommandLineTest {
                 "serve --auth-token-file           | --auth-token-file needs a value: --auth-token-file FILE",
                 "serve --store redis:x             | --store must be memory, rocksdb:DIR or redis://HOST:PORT, not redis:x",
                 "serve --store rocksdb:            | --store must be memory, rocksdb:DIR or redis://HOST:PORT, not rocksdb:",
+                "serve --store-sync=yes             | --store-sync stands alone, or with =true or =false, not =yes",
                 "serve --store memory --store-sync | --store-sync needs a store on disk, and --store is memory",
                 "serve --store redi://me:secret@h  | --store must be memory, rocksdb:DIR or redis://HOST:PORT, not redi://...@h",
                 "serve --store redis://me:secret@h:no | --store: the address of Redis must be like redis://host:6379 with one of the schemes redis, rediss, redis-sentinel, rediss-sentinel, redis-cluster, rediss-cluster",
