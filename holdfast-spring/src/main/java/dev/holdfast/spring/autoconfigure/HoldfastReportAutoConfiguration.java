@@ -1,6 +1,6 @@
 package dev.holdfast.spring.autoconfigure;
 
-import dev.holdfast.mcp.HoldfastTransportProvider;
+import dev.holdfast.mcp.HoldfastRequest;
 import dev.holdfast.micrometer.HoldfastMetrics;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -15,9 +15,12 @@ import org.springframework.context.annotation.ImportRuntimeHints;
 import org.springframework.core.env.ConfigurableEnvironment;
 import org.springframework.core.io.ResourceLoader;
 
-/** Logs at start what Holdfast does. Every application with a starter for servers gets this line: they alone bring both classes. */
+/**
+ * Logs at start what Holdfast does. Every application with a starter for servers gets this line: they alone bring both classes, which
+ * can be loaded without a servlet container.
+ */
 @AutoConfiguration(after = HoldfastAutoConfiguration.class)
-@ConditionalOnClass({HoldfastTransportProvider.class, HoldfastMetrics.class})
+@ConditionalOnClass({HoldfastRequest.class, HoldfastMetrics.class})
 @ImportRuntimeHints(HoldfastReportAutoConfiguration.LookedUp.class)
 public final class HoldfastReportAutoConfiguration {
     HoldfastReportAutoConfiguration() {}
