@@ -92,7 +92,8 @@ final class LargeCommands implements AutoCloseable {
         synchronized (this) {
             // on a thread of its own; once that is over, because the store is closed, the stage fails
             CompletionStage<T> done = turn.thenComposeAsync(before -> begin(task), connector.timer());
-            turn = done.handle((answer, failure) -> task);
+            // nothing of the command may stay here until the next one
+            turn = done.handle((answer, failure) -> true);
             return done;
         }
     }
