@@ -207,7 +207,7 @@ abstract class Protocol {
                         .to(message.id()));
             }
         }
-        if (found.isPresent() && now() - found.get().at < FRESH_NANOS) {
+        if (found.isPresent() && now() - found.get().at < FRESH_NANOS && owns(found.get().session)) {
             return reach(exchange, found.get().session, session -> carryOut(exchange, session, plan));
         }
         return find(exchange, session -> reach(exchange, session, there -> carryOut(exchange, there, plan)));

@@ -116,7 +116,7 @@ public final class Exchange {
         return accept;
     }
 
-    /** Notes the request in the body, if it is one: what is answered from here on answers it. */
+    /** Notes the id of the message in the body, if it has one: what is answered from here on carries it. */
     public void about(Optional<RequestId> message) {
         id = message;
     }
