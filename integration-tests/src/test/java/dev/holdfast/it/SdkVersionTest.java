@@ -58,6 +58,9 @@ class SdkVersionTest {
     private void buildWith(Class<?> transport, Object... arguments) throws Exception {
         List<URL> path = new ArrayList<>();
         for (String element : System.getProperty("java.class.path").split(File.pathSeparator, -1)) {
+            if (element.contains("holdfast-gateway")) {
+                continue; // its jar names the real SDK in its manifest
+            }
             path.add((Path.of(element).equals(real) ? core : Path.of(element))
                     .toUri()
                     .toURL());
