@@ -7,7 +7,7 @@ import { buildSpringExample, startSpringExample, underCuts } from './examples.mj
 import { assertEachRanOnce } from './series.mjs';
 
 describe('a Spring AI server', { concurrency: 2 }, () => {
-  before(buildSpringExample);
+  before(() => buildSpringExample());
 
   test('with Holdfast: nothing is lost', { timeout: 360_000 }, async t => {
     const example = await startSpringExample();
