@@ -37,8 +37,8 @@ final class CompareMain {
                 Duration.ofSeconds(options.number("seconds", 3)),
                 Duration.ofSeconds(options.number("warmup", 60)),
                 scratch);
-        Scenarios scenarios = new Scenarios(
-                new Peers(Path.of(System.getProperty("root")), System.getProperty("java.class.path"), scratch));
+        Scenarios scenarios = new Scenarios(new ComparedServers(
+                Path.of(System.getProperty("root")), System.getProperty("java.class.path"), scratch));
         List<Scenario> usual = usual(scenarios, scratch);
         List<Scenario> chosen = chosen(usual, scenarios.check(), Set.copyOf(options.names()));
         ResultsFile results = new ResultsFile(Path.of(System.getProperty("results")));
@@ -69,7 +69,7 @@ final class CompareMain {
         }
         Path target = Path.of(earlier).resolve("benchmarks/target");
         String classes = target.resolve("holdfast-benchmarks.jar") + File.pathSeparator + target.resolve("lib/*");
-        return scenarios.beside(new Peers(Path.of(earlier), classes, scratch));
+        return scenarios.beside(new ComparedServers(Path.of(earlier), classes, scratch));
     }
 
     private static List<Scenario> chosen(List<Scenario> usual, Scenario check, Set<String> names) {

@@ -27,9 +27,9 @@ final class Scenarios {
     private static final int FEW_SESSIONS = 100;
     private static final int MANY_SESSIONS = 10_000;
 
-    private final Peers peers;
+    private final ComparedServers peers;
 
-    Scenarios(Peers peers) {
+    Scenarios(ComparedServers peers) {
         this.peers = peers;
     }
 
@@ -59,7 +59,7 @@ final class Scenarios {
      *
      * @param earlier the peers of the earlier build
      */
-    List<Scenario> beside(Peers earlier) {
+    List<Scenario> beside(ComparedServers earlier) {
         return List.of(
                 beside(earlier, "immediate-jetty", Workload.ECHO, of -> of.server("holdfast", "immediate", "jetty")),
                 beside(earlier, "sync-jetty", Workload.ECHO, of -> of.server("holdfast", "sync", "jetty")),
@@ -67,10 +67,11 @@ final class Scenarios {
                 beside(earlier, "sync-tomcat", Workload.ECHO, of -> of.server("holdfast", "sync", "tomcat")),
                 beside(earlier, "rocksdb", Workload.ECHO, of -> of.server("rocksdb", "immediate", "jetty")),
                 beside(earlier, "redis", Workload.ECHO, of -> of.server("redis", "immediate", "jetty")),
-                beside(earlier, "gateway", Workload.FEW, Peers::gateway));
+                beside(earlier, "gateway", Workload.FEW, ComparedServers::gateway));
     }
 
-    private Scenario beside(Peers earlier, String name, Workload load, Function<Peers, Peer> server) {
+    private Scenario beside(
+            ComparedServers earlier, String name, Workload load, Function<ComparedServers, Peer> server) {
         return new Contest(
                 "earlier-" + name,
                 "this build beside an earlier one: " + name,

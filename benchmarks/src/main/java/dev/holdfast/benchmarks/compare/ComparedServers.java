@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** How each peer is started: with the settings that its own documentation gives, and a heap of one size for every Java server. */
-final class Peers {
+final class ComparedServers {
     private static final List<String> HEAP = List.of("-Xms1g", "-Xmx1g");
     private static final String SERVER = "dev.holdfast.benchmarks.server.ServerMain";
 
@@ -17,13 +17,13 @@ final class Peers {
     private final Path scratch;
 
     /**
-     * Peers of a source tree.
+     * Servers of a source tree.
      *
      * @param root the tree, built
      * @param classes the class path of its benchmarks
      * @param scratch a folder for what servers write
      */
-    Peers(Path root, String classes, Path scratch) {
+    ComparedServers(Path root, String classes, Path scratch) {
         this.root = root;
         this.classes = classes;
         this.scratch = scratch;
