@@ -71,7 +71,9 @@ class TimedStore implements SessionStore {
 
     static SessionStore of(SessionStore store, MeterRegistry registry) {
         // only a store that nodes share comes with the classes of a cluster
-        return store.promise().shared() ? Shared.timed(store, registry) : new TimedStore(store, registry);
+        return store.promise().shared() && store.cluster().isPresent()
+                ? Shared.timed(store, registry)
+                : new TimedStore(store, registry);
     }
 
     private Timer timer(Operation operation, String outcome) {
