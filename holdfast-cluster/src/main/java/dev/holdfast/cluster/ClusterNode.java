@@ -165,7 +165,7 @@ final class ClusterNode implements ClusterMembership, Lease.Hearer {
         return true;
     }
 
-    /** Whether the session has ended elsewhere, or takes something not: every other failure has been waited for. */
+    /** Whether the store has refused: for its size, or since the session has ended elsewhere. Other failures have been retried. */
     @Override
     public boolean saidByStore(Throwable failure) {
         return failure instanceof TooLargeException || failure instanceof IllegalStateException;

@@ -89,7 +89,7 @@ final class JournalVersions {
         return catchUpIfPossible(session);
     }
 
-    /** Completes when the session and its backend have the newest version that is known of, or that cannot be read: whatever waits goes on. */
+    /** Completes, never with a failure, once the session and its backend have the newest known version, or once that could not be read. */
     CompletionStage<Void> catchUpIfPossible(LiveSession session) {
         return catchUp(session, CompletableFuture::failedFuture).exceptionally(failure -> {
             if (!ends(session, failure)) {

@@ -26,7 +26,7 @@ final class Membership {
     /** Its epochs, oldest first: a session may get a newer one and keep the streams of the older. */
     final List<Epoch> epochs;
     /** What is left on its listening stream of those who are gone. */
-    final OrphanedStreams orphaned = new OrphanedStreams();
+    final OrphanSearch orphaned = new OrphanSearch();
     /** Numbers the readers of this node. */
     private final AtomicInteger readers = new AtomicInteger();
 
@@ -126,10 +126,10 @@ final class Membership {
     }
 
     /**
-     * What those who are gone have left on a session's listening stream, as far as this node has looked for it: by one who looks at a time,
-     * and at no event twice unless somebody more is gone. Safe for use by any thread.
+     * How far this node has searched a session's listening stream for events of nodes that are gone. One thread searches at a time, and
+     * looks at no event twice unless another node has gone meanwhile. Safe for use by any thread.
      */
-    static final class OrphanedStreams {
+    static final class OrphanSearch {
         private final AtomicBoolean lookedFor = new AtomicBoolean();
         /** Only who looks uses these. */
         private Set<Epoch> present = Set.of();

@@ -233,7 +233,7 @@ final class SharedReaders {
         StoreTail tail = new StoreTail(
                 here, store, writers, tails, source.stream(), source.writer(), token, place.start(), source.requests());
         if (source.over()) {
-            boolean unused = tail.isOver(source.lost() ? source.extent().last() : 0);
+            boolean unused = tail.endAt(source.lost() ? source.extent().last() : 0);
         }
         if (!tails.begin(here, tail, how)) {
             return closed(here);

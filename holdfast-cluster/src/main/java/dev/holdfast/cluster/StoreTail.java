@@ -130,7 +130,7 @@ final class StoreTail implements StreamCursor.Host {
     }
 
     private void fetch(boolean hint) {
-        boolean begins = step(step -> {
+        step(step -> {
             hinted |= hint;
             page.passOn(cursor.cursor(), step);
             if (fetching
@@ -142,14 +142,21 @@ final class StoreTail implements StreamCursor.Host {
             }
             fetching = true;
             hinted = false;
-            return true;
-        });
-        if (begins) {
             long after = fetched;
             boolean last = over;
-            StoreQuestion.ask(() -> store.read(session.key(), stream(), after, PAGE_BYTES))
-                    .whenComplete((events, failure) -> fetched(events, failure, last));
-        }
+            step.then(() -> read(after, last));
+            return true;
+        });
+    }
+
+    /**
+     * Reads the next page.
+     *
+     * @param last whether nothing will follow what the store has now
+     */
+    private void read(long after, boolean last) {
+        StoreQuestion.ask(() -> store.read(session.key(), stream(), after, PAGE_BYTES))
+                .whenComplete((events, failure) -> fetched(events, failure, last));
     }
 
     private void fetched(@Nullable List<Event> events, @Nullable Throwable failure, boolean last) {
@@ -229,13 +236,13 @@ final class StoreTail implements StreamCursor.Host {
      * @param gone up to where the store has lost them, 0 if none
      */
     private void over(long gone) {
-        if (isOver(gone)) {
+        if (endAt(gone)) {
             missed(stream());
         }
     }
 
     /** The same; returns whether it is news that some are lost that were not read. */
-    boolean isOver(long gone) {
+    boolean endAt(long gone) {
         boolean news = step(step -> {
             boolean first = !lost && gone > fetched;
             lost |= first;

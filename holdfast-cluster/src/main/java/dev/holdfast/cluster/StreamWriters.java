@@ -262,7 +262,7 @@ final class StreamWriters {
     }
 
     private CompletionStage<Void> trim(
-            LiveSession session, Membership.OrphanedStreams orphaned, Set<Epoch> present, long through) {
+            LiveSession session, Membership.OrphanSearch orphaned, Set<Epoch> present, long through) {
         return trim(session, orphaned.from(present), through, event -> !present.contains(event.epoch()))
                 .thenAccept(done -> orphaned.none(present, through));
     }
