@@ -253,12 +253,12 @@ public final class Retention {
     }
 
     /** The call that asked this is over: its answer is still taken, but it need not be asked again. */
-    public void leave(KeptEvent question, Step step) {
-        left(question);
+    public void abandon(KeptEvent question, Step step) {
+        abandoned(question);
         shorten(question.stream, step);
     }
 
-    private void left(KeptEvent question) {
+    private void abandoned(KeptEvent question) {
         question.left = true;
         rankAgain(question);
     }
@@ -293,7 +293,7 @@ public final class Retention {
             if (EventKind.answers(node.event.kind())) {
                 rank(node, KeptEvent.FINISHED);
             } else if (node.unanswered()) {
-                left(node);
+                abandoned(node);
             }
         }
         shorten(stream, step);

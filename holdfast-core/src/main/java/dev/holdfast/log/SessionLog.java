@@ -100,7 +100,7 @@ public final class SessionLog {
         });
     }
 
-    /** Looks at something that steps change; nothing is changed, and nothing caused. */
+    /** Looks at something that steps change; nothing is caused. */
     public <T> T look(Supplier<T> question) {
         synchronized (lock) {
             return question.get();

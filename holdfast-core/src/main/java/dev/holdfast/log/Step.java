@@ -10,8 +10,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The right to change a session. {@link SessionLog#step} takes the session's lock and lends this for one decision; every method that
- * changes the session asks for it, so that none can be called without the lock.
+ * The right to change a session. {@link SessionLog#step} takes the session's lock and lends this for one decision. A method that
+ * changes the session asks for it, so that whoever calls it has the lock. What is read under the lock is read in a step, or by
+ * {@link SessionLog#look}.
  *
  * <p>It collects what the decision causes, which happens in order once the lock is released: readers are woken, stages completed,
  * others told, and last the session ends, where the decision asks for that. Most steps cause one thing or none.

@@ -269,7 +269,7 @@ final class Answers {
         if (stream.listening()) {
             core.requests()
                     .askedFor(call)
-                    .forEach(asked -> core.streams().retention().leave(asked, step));
+                    .forEach(asked -> core.streams().retention().abandon(asked, step));
         } else {
             stream.end(call.reason(), step);
         }

@@ -28,7 +28,7 @@ public final class SessionEnd {
     /** What others wait for, made when the first of them comes. */
     private @Nullable CompletableFuture<Void> gone;
 
-    private boolean left;
+    private boolean finished;
 
     SessionEnd(SessionCore core, Answers answers, Outbound outbound, BackendSlot backend, Readers readers) {
         this.core = core;
@@ -48,7 +48,7 @@ public final class SessionEnd {
             if (stage == null) {
                 stage = new CompletableFuture<>();
                 gone = stage;
-                if (left) {
+                if (finished) {
                     step.complete(stage);
                 }
             }
@@ -96,7 +96,7 @@ public final class SessionEnd {
             return;
         }
         EndReason why = core.ended();
-        leave();
+        leaveMemory();
         answers.failRunning(SessionCore.ended(why)).whenComplete((done, failure) -> {
             tell(why, move.before());
             if (core.isTakenOver() && why != EndReason.TERMINATED) {
@@ -123,10 +123,10 @@ public final class SessionEnd {
     void giveUp() {
         release(EndReason.TAKEN_OVER);
         core.host().forget(core.key());
-        left();
+        finish();
     }
 
-    void leave() {
+    void leaveMemory() {
         core.host().leaves(core.principal());
         outbound.leave();
     }
@@ -169,13 +169,13 @@ public final class SessionEnd {
         removal().whenComplete((done, failure) -> {
             if (failure == null) {
                 core.host().forget(core.key());
-                left();
+                finish();
                 return;
             }
             core.host().telemetry().notDeleted(core.id(), failure);
             waiting().ifPresent(stage -> stage.completeExceptionally(new StoreUnavailableException(failure)));
             if (core.host().draining()) {
-                left();
+                finish();
             } else {
                 core.host().later(() -> deleteRecord(Math.min(2 * delay, LONGEST_DELAY_MILLIS)), delay);
             }
@@ -203,9 +203,9 @@ public final class SessionEnd {
     }
 
     /** Nothing is left of it here. */
-    void left() {
+    void finish() {
         core.host().ended();
-        core.run(step -> left = true);
+        core.run(step -> finished = true);
         waiting().ifPresent(stage -> stage.complete(null));
     }
 
@@ -277,7 +277,7 @@ public final class SessionEnd {
         long now = core.now();
         Duration waits = Duration.ofNanos(Math.max(0, patience - (now - since))).plus(margin);
         long bytes = core.leaves();
-        leave();
+        leaveMemory();
         part(waits).whenComplete((done, failure) -> {
             if (core.isTakenOver()) {
                 // it waits in the store all the same, or another node has it from there
@@ -289,7 +289,7 @@ public final class SessionEnd {
             Epoch epoch = core.look(core.log().epochs()::present);
             core.host().parked(core.key(), core.id(), core.principal(), epoch, bytes, since, patience, margin);
             core.host().telemetry().parked(core.id());
-            left();
+            finish();
         });
     }
 

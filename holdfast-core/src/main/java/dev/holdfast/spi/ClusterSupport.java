@@ -1,4 +1,7 @@
 package dev.holdfast.spi;
 
-/** What makes an engine one of the nodes that share a store: that of {@code holdfast-cluster}. What is in it only engines know. */
+/**
+ * Makes an engine one of the nodes that share a store. A store gets it from {@code holdfast-cluster} and returns it from
+ * {@link SessionStore#cluster}; nobody but engines looks into it.
+ */
 public interface ClusterSupport {}

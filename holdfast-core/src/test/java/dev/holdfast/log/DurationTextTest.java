@@ -6,7 +6,7 @@ import java.time.Duration;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-class TimeTextTest {
+class DurationTextTest {
     @ParameterizedTest
     @CsvSource({
         "PT0S, 0 s",

@@ -12,7 +12,7 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 /** What the engine keeps in the extension of a record, by this version and by others. */
-class RecordExtensionTest {
+class RecordStateTest {
     private static final Lifetime LIFETIME = Lifetime.DEFAULT;
 
     @Test

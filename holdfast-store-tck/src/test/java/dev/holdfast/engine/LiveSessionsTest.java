@@ -14,7 +14,7 @@ import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** What an engine tells of its sessions to those who watch it. */
-class OpenSessionsTest {
+class LiveSessionsTest {
     @AutoClose
     private final TestBed bed = new TestBed();
 

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** A principal may have two sessions, on all nodes together. */
-class PrincipalRoomTest {
+class PrincipalQuotaTest {
     private static final String ALICE = "alice";
     private static final Opening REFUSED = new Unavailable(Refusal.PRINCIPAL_SESSIONS);
     private static final Duration MOMENT = Duration.ofSeconds(2);

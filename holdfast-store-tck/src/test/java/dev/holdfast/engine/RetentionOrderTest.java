@@ -17,7 +17,7 @@ import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** What is dropped when a limit is reached, and in which order. */
-class DropOrderTest {
+class RetentionOrderTest {
     private static final int EVENTS = 16;
 
     @AutoClose
