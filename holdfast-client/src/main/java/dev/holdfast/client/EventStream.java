@@ -444,33 +444,39 @@ final class EventStream implements StreamHandler {
         private volatile boolean busy;
         private volatile boolean eventCame;
         private volatile @Nullable HttpExchange ended;
-        private volatile @Nullable HttpExchange expected;
-        private volatile @Nullable Future<?> eventCheck;
-        private volatile @Nullable Future<?> newsCheck;
+
+        /** The next look at one connection; none is left once that has ended. */
+        private static final class Check {
+            private volatile @Nullable Future<?> next;
+
+            private Check(HttpExchange exchange) {
+                exchange.end().thenRun(this::cancel);
+            }
+
+            private void cancel() {
+                Future<?> pending = next;
+                if (pending != null) {
+                    pending.cancel(false);
+                }
+            }
+        }
 
         /** Waits for the first event on a connection that is about to resume the stream. */
         void expectEvent(HttpExchange exchange) {
             eventCame = false;
-            expected = exchange;
             // a listening stream is missed soon; a call may take its time, but not longer than the patience
-            lookForEvent(
-                    exchange,
-                    owner.opensAnew() ? RESUMED_HEAD : session.server.limits().patience());
-            exchange.end().thenAccept(end -> {
-                // the stream may be asked for anew before this is told
-                if (expected == exchange) {
-                    cancel(eventCheck);
-                }
-            });
+            Duration most =
+                    owner.opensAnew() ? RESUMED_HEAD : session.server.limits().patience();
+            lookForEvent(exchange, most, new Check(exchange));
         }
 
-        private void lookForEvent(HttpExchange exchange, Duration most) {
-            eventCheck = session.later(most.toMillis(), () -> {
+        private void lookForEvent(HttpExchange exchange, Duration most, Check check) {
+            check.next = session.later(most.toMillis(), () -> {
                 if (eventCame || exchange.end().isDone() || session.headsAtOnce() || session.taken.repeats()) {
                     return;
                 }
                 if (exchange.busy(most.toNanos())) {
-                    lookForEvent(exchange, most);
+                    lookForEvent(exchange, most, check);
                 } else if (owner.opensAnew()) {
                     forget();
                     exchange.abort("the server does not resume the stream");
@@ -488,32 +494,25 @@ final class EventStream implements StreamHandler {
         void expectNews(HttpExchange exchange) {
             news = System.nanoTime();
             busy = false;
-            lookForNews(wait, exchange);
-            exchange.end().thenAccept(end -> cancel(newsCheck));
+            lookForNews(wait, exchange, new Check(exchange));
         }
 
-        private void lookForNews(long millis, HttpExchange exchange) {
-            newsCheck = session.later(millis, () -> {
+        private void lookForNews(long millis, HttpExchange exchange, Check check) {
+            check.next = session.later(millis, () -> {
                 if (exchange.end().isDone()) {
                     return;
                 }
                 long left = wait - TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - news);
                 if (!session.taken.repeats()) {
-                    lookForNews(LONGEST_MILLIS, exchange);
+                    lookForNews(LONGEST_MILLIS, exchange, check);
                 } else if (busy || exchange.busy(TimeUnit.MILLISECONDS.toNanos(wait)) || left > 0) {
-                    lookForNews(Math.max(left, 1_000), exchange);
+                    lookForNews(Math.max(left, 1_000), exchange, check);
                 } else {
                     wait = Math.min(LONGEST_MILLIS, 2 * wait);
                     ended = exchange;
                     exchange.abort("nothing new comes on it");
                 }
             });
-        }
-
-        private static void cancel(@Nullable Future<?> check) {
-            if (check != null) {
-                check.cancel(false);
-            }
         }
 
         void news() {

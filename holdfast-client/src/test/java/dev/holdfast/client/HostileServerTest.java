@@ -482,8 +482,13 @@ class HostileServerTest {
     /** A call of a client with that patience, whose stream is resumed so. */
     private Outcome resumed(Duration patience, ScriptedServer.Act act) {
         server.then((request, reply) -> reply.json(initializeResult(), "Mcp-Session-Id: s2"));
-        ServerSession hasty =
-                recorder.open(remote(server.uri()).withLimits(ClientLimits.DEFAULT.withPatience(patience)));
+        Requests authorized = new Requests(
+                HttpRequest.newBuilder(),
+                RequestCustomizer.NONE,
+                (request, status, headers, times, context) -> CompletableFuture.completedFuture(times == 0),
+                Optional.empty());
+        ServerSession hasty = recorder.open(
+                remote(server.uri()).withRequests(authorized).withLimits(ClientLimits.DEFAULT.withPatience(patience)));
         server.awaitRequests(4);
         server.then((request, reply) ->
                         reply.stream().chunk(event("e1", log("one"))).fin())
@@ -497,6 +502,20 @@ class HostileServerTest {
     void streamThatIsResumedAndStaysSilentIsGivenUpWithThePatience() {
         assertThat(resumed(Duration.ofSeconds(1), (request, reply) -> reply.stream()))
                 .isInstanceOf(Outcome.Unknown.class);
+    }
+
+    @Test
+    void streamThatIsResumedBehindARefusalAndStaysSilentIsGivenUpWithThePatience() {
+        AtomicBoolean refused = new AtomicBoolean();
+        assertThat(resumed(Duration.ofSeconds(1), (request, reply) -> {
+                    if (refused.compareAndSet(false, true)) {
+                        reply.status(401);
+                    } else {
+                        reply.stream();
+                    }
+                }))
+                .isInstanceOf(Outcome.Unknown.class);
+        assertThat(refused).isTrue();
     }
 
     @Test
