@@ -1,5 +1,6 @@
 package dev.holdfast.it;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -207,6 +208,26 @@ class HttpSseFaceTest {
             assertThat(log.complaints()).isEmpty();
             assertThat(server.holdfast().engine().size()).isEqualTo(1);
             session.assertAlive();
+        }
+    }
+
+    @Test
+    void anAnswerWhoseSessionEndsWhileItIsOnItsWayIsNotTaken() {
+        RawSseSession session = open();
+        String answer = Json.answer("\"nobody asked\"", "{}");
+        RawRequest begun =
+                session.post(answer.substring(0, 10)).with("Content-Length", Integer.toString(answer.length()));
+        try (RawConnection post = RawConnection.open(server.port()).send(begun)) {
+            // found by its head by now, or not at all
+            server.log("news");
+            session.receive();
+            session.stream().reset();
+            server.log("news that cannot be written");
+            await().until(() -> server.holdfast().engine().size() == 0);
+
+            post.write(answer.substring(10).getBytes(UTF_8));
+
+            Refusal.of(post).assertIs(404, SESSION_NOT_FOUND, "session");
         }
     }
 
