@@ -16,41 +16,31 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * One setting: its name, how its values are written, which of them are allowed, its default, and what it does. Parsing, checks and help come
- * from it. Immutable.
+ * One setting of the command line. Parsing, checks and help come from it.
  *
- * @param <T> what its values are
+ * @param <T> the type of its values
+ * @param name the option
+ * @param label what stands for its value in help; empty where it has none
+ * @param defaults the words that it is unless it is given; empty if it is nothing then, or is found out later
+ * @param range which values are allowed, in words; empty for any
+ * @param sentence what it does
+ * @param reader turns the words that were given for it into its value, or throws an IllegalArgumentException whose message begins with
+ *     the name
  */
-final class Knob<T> {
+record Knob<T>(
+        String name,
+        String label,
+        Optional<List<String>> defaults,
+        String range,
+        String sentence,
+        Function<List<String>, T> reader) {
     private static final Optional<List<String>> NONE = Optional.of(List.of());
     private static final Pattern SIZE = Pattern.compile("(\\d{1,10})([kmg]?)");
 
-    private final String name;
-    private final String label;
-    private final Optional<List<String>> preset;
-    private final String range;
-    private final String sentence;
-    private final Function<List<String>, T> reader;
-
-    private Knob(
-            String name,
-            String label,
-            Optional<List<String>> preset,
-            String range,
-            String sentence,
-            Function<List<String>, T> reader) {
-        this.name = name;
-        this.label = label;
-        this.preset = preset;
-        this.range = range;
-        this.sentence = sentence;
-        this.reader = reader;
-    }
-
     private static <T> Knob<T> one(
             String name, String label, String preset, String sentence, Function<String, T> reader) {
-        Optional<List<String>> presets = preset.isEmpty() ? Optional.empty() : Optional.of(List.of(preset));
-        return new Knob<>(name, label, presets, "", sentence, texts -> {
+        Optional<List<String>> defaults = preset.isEmpty() ? Optional.empty() : Optional.of(List.of(preset));
+        return new Knob<>(name, label, defaults, "", sentence, texts -> {
             if (texts.size() > 1) {
                 throw new IllegalArgumentException(name + " is given more than once");
             }
@@ -58,17 +48,24 @@ final class Knob<T> {
         });
     }
 
+    private static <C extends Comparable<C>> Predicate<C> within(
+            String least, String most, Function<String, C> reader) {
+        C from = reader.apply(least);
+        C to = reader.apply(most);
+        return value -> from.compareTo(value) <= 0 && to.compareTo(value) >= 0;
+    }
+
     /** A time from {@code least} to {@code most}. */
     static Knob<Duration> time(String name, String preset, String least, String most, String sentence) {
         return one(name, "TIME", preset, sentence, text -> time(name, text))
-                .where(within(time(name, least), time(name, most)), least + " to " + most);
+                .where(within(least, most, text -> time(name, text)), least + " to " + most);
     }
 
     /** Zero, or a time from {@code least} to {@code most}. */
     static Knob<Duration> timeOrZero(String name, String preset, String least, String most, String sentence) {
         return one(name, "TIME", preset, sentence, text -> time(name, text))
                 .where(
-                        within(time(name, least), time(name, most)).or(Duration::isZero),
+                        within(least, most, text -> time(name, text)).or(Duration::isZero),
                         "0, or " + least + " to " + most);
     }
 
@@ -79,7 +76,7 @@ final class Knob<T> {
     }
 
     /** A whole number from {@code least} to {@code most}. */
-    static Knob<Integer> number(String name, String label, String preset, int least, int most, String sentence) {
+    static Knob<Integer> number(String name, String label, String preset, String least, String most, String sentence) {
         Function<String, Integer> reader = text -> {
             try {
                 return Integer.valueOf(text);
@@ -87,7 +84,7 @@ final class Knob<T> {
                 throw new IllegalArgumentException(name + ": '" + text + "' is no whole number", e);
             }
         };
-        return one(name, label, preset, sentence, reader).where(within(least, most), least + " to " + most);
+        return one(name, label, preset, sentence, reader).where(within(least, most, reader), least + " to " + most);
     }
 
     /** A number of bytes from {@code least} to {@code most}. */
@@ -101,8 +98,7 @@ final class Knob<T> {
             int kilos = List.of("", "k", "m", "g").indexOf(matcher.group(2));
             return Long.parseLong(matcher.group(1)) << (10 * kilos);
         };
-        return one(name, "SIZE", preset, sentence, reader)
-                .where(within(reader.apply(least), reader.apply(most)), least + " to " + most);
+        return one(name, "SIZE", preset, sentence, reader).where(within(least, most, reader), least + " to " + most);
     }
 
     static Knob<String> text(String name, String label, String preset, String sentence) {
@@ -154,13 +150,9 @@ final class Knob<T> {
                         .toList());
     }
 
-    private static <C extends Comparable<C>> Predicate<C> within(C least, C most) {
-        return value -> least.compareTo(value) <= 0 && most.compareTo(value) >= 0;
-    }
-
     /** Allows some values only, which {@code range} describes. */
     Knob<T> where(Predicate<T> allowed, String range) {
-        return new Knob<>(name, label, preset, range, sentence, texts -> {
+        return new Knob<>(name, label, defaults, range, sentence, texts -> {
             T value = reader.apply(texts);
             if (!allowed.test(value)) {
                 String given = String.join(",", texts);
@@ -173,7 +165,7 @@ final class Knob<T> {
 
     /** Allows what a method of the library takes, whose refusal is told under this name. */
     Knob<T> takenBy(Consumer<T> method) {
-        return new Knob<>(name, label, preset, range, sentence, texts -> {
+        return new Knob<>(name, label, defaults, range, sentence, texts -> {
             T value = reader.apply(texts);
             try {
                 method.accept(value);
@@ -186,32 +178,14 @@ final class Knob<T> {
         });
     }
 
-    String name() {
-        return name;
-    }
-
-    /** What stands for its value in help; empty where it has none. */
-    String label() {
-        return label;
-    }
-
-    /**
-     * Reads what was given for it.
-     *
-     * @throws IllegalArgumentException says what is wrong, beginning with the name
-     */
-    T read(List<String> texts) {
-        return reader.apply(texts);
-    }
-
     /** What it is unless it is given; empty if that is nothing, or is found out later. */
     Optional<T> preset() {
-        return preset.map(reader);
+        return defaults.map(reader);
     }
 
     /** What it does, with range and default. */
     String help() {
-        String shown = preset.filter(texts -> !label.isEmpty() && !texts.isEmpty())
+        String shown = defaults.filter(texts -> !label.isEmpty() && !texts.isEmpty())
                 .map(texts -> "default: " + texts.get(0))
                 .orElse("");
         String more = Stream.of(range, shown).filter(part -> !part.isEmpty()).collect(Collectors.joining("; "));

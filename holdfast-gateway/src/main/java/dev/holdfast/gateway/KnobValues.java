@@ -38,7 +38,7 @@ final class KnobValues {
         for (Knob<?> knob : table) {
             List<String> values = texts.get(knob);
             if (values != null) {
-                settings.given.put(knob, knob.read(values));
+                settings.given.put(knob, knob.reader().apply(values));
             }
         }
         return settings;

@@ -5,87 +5,90 @@ import dev.holdfast.servlet.EdgeOptions;
 import dev.holdfast.upstream.ForwardedHeaders;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Pattern;
 
-/** The table of all knobs of the command line: the options of {@code serve} and {@code connect}, in the order in which help shows them. */
+/** The table of all knobs of the command line, in the order in which help shows them. */
 final class Knobs {
     private static final String YEAR = "8760h";
-    private static final int MOST = 10_000_000;
+    private static final String MOST = "10000000";
     private static final Pattern BASE =
             Pattern.compile("(https?://(\\[[0-9A-Fa-f:.]+]|[A-Za-z0-9._-]+)(:\\d{1,5})?)?(/[A-Za-z0-9._~-]+)*+");
 
-    static final Knob<String> HOST = Knob.text("--host", "HOST", "127.0.0.1", "what to listen on")
-            .where(host -> !host.isBlank(), "a name or an address");
+    private static final List<Knob<?>> OF_SERVE = new ArrayList<>();
+
+    static final Knob<String> HOST = serve(Knob.text("--host", "HOST", "127.0.0.1", "what to listen on")
+            .where(host -> !host.isBlank(), "a name or an address"));
 
     static final Knob<Integer> PORT =
-            Knob.number("--port", "PORT", "8080", 0, 65_535, "port to listen on, 0 for any free one");
+            serve(Knob.number("--port", "PORT", "8080", "0", "65535", "port to listen on, 0 for any free one"));
 
-    static final Knob<String> PATH = Knob.text("--path", "PATH", "/mcp", "path of the MCP endpoint")
-            .takenBy(path -> WebServer.checkPath(path.equals("/") ? "/mcp" : path));
+    static final Knob<String> PATH = serve(Knob.text("--path", "PATH", "/mcp", "path of the MCP endpoint")
+            .takenBy(path -> WebServer.checkPath(path.equals("/") ? "/mcp" : path)));
 
-    static final Knob<Duration> RECONNECT_GRACE = Knob.time(
+    static final Knob<Duration> RECONNECT_GRACE = serve(Knob.time(
             "--reconnect-grace",
             "30m",
             "0",
             YEAR,
-            "how long a session waits for its client when the connection broke; 0 ends it at once");
+            "how long a session waits for its client when the connection broke; 0 ends it at once"));
 
-    static final Knob<Duration> IDLE_TIMEOUT = Knob.time(
+    static final Knob<Duration> IDLE_TIMEOUT = serve(Knob.time(
             "--idle-timeout",
             "30m",
             "1ms",
             YEAR,
-            "how long a session waits for its client when the connection ended in order");
+            "how long a session waits for its client when the connection ended in order"));
 
-    static final Knob<Duration> HEARTBEAT = Knob.time(
-            "--heartbeat", "15s", "100ms", "1h", "how long a stream is silent before a comment is sent on it");
+    static final Knob<Duration> HEARTBEAT = serve(Knob.time(
+            "--heartbeat", "15s", "100ms", "1h", "how long a stream is silent before a comment is sent on it"));
 
     static final Knob<Duration> RETRY =
-            Knob.time("--retry", "2s", "0", "1h", "how long clients are told to wait before they reconnect");
+            serve(Knob.time("--retry", "2s", "0", "1h", "how long clients are told to wait before they reconnect"));
 
-    static final Knob<Duration> MAX_CONNECTION_AGE = Knob.timeOrZero(
+    static final Knob<Duration> MAX_CONNECTION_AGE = serve(Knob.timeOrZero(
             "--max-connection-age",
             "0",
             "1s",
             YEAR,
-            "when a stream's connection is ended in order, before a proxy cuts it; 0 for never");
+            "when a stream's connection is ended in order, before a proxy cuts it; 0 for never"));
 
-    static final Knob<Duration> KEEP_ALIVE = Knob.time(
+    static final Knob<Duration> KEEP_ALIVE = serve(Knob.time(
             "--keep-alive",
             "75s",
             "1s",
             "1h",
-            "how long a connection without a request is kept; longer than a proxy in front keeps it");
+            "how long a connection without a request is kept; longer than a proxy in front keeps it"));
 
-    static final Knob<String> UPSTREAM = Knob.text(
+    static final Knob<String> UPSTREAM = serve(Knob.text(
             "--upstream",
             "URL",
             "",
             "serve the MCP server at this URL, in the place of COMMAND: Streamable HTTP, or HTTP+SSE if it has nothing"
-                    + " else");
+                    + " else"));
 
-    static final Knob<List<String>> FORWARD_HEADER = Knob.names(
+    static final Knob<List<String>> FORWARD_HEADER = serve(Knob.names(
                     "--forward-header",
                     "NAME",
                     "headers of requests that the server at --upstream gets too, such as Authorization; by default"
                             + " none")
-            .takenBy(ForwardedHeaders::named);
+            .takenBy(ForwardedHeaders::named));
 
-    static final Knob<String> SSE_PATH = Knob.text(
-                    "--sse-path", "PATH", "/sse", "path of HTTP+SSE, for clients of 2024-11-05")
-            .takenBy(WebServer::checkPath);
+    static final Knob<String> SSE_PATH =
+            serve(Knob.text("--sse-path", "PATH", "/sse", "path of HTTP+SSE, for clients of 2024-11-05")
+                    .takenBy(WebServer::checkPath));
 
-    static final Knob<String> MESSAGE_PATH = Knob.text(
-                    "--message-path", "PATH", "/message", "path that clients of HTTP+SSE post to")
-            .takenBy(WebServer::checkPath);
+    static final Knob<String> MESSAGE_PATH =
+            serve(Knob.text("--message-path", "PATH", "/message", "path that clients of HTTP+SSE post to")
+                    .takenBy(WebServer::checkPath));
 
     static final Knob<Duration> SSE_RECONNECT_GRACE =
-            Knob.time("--sse-reconnect-grace", "0", "0", YEAR, "the same as --reconnect-grace, for HTTP+SSE");
+            serve(Knob.time("--sse-reconnect-grace", "0", "0", YEAR, "the same as --reconnect-grace, for HTTP+SSE"));
 
-    static final Knob<Boolean> NO_SSE = Knob.toggle("--no-sse", "do not serve HTTP+SSE");
+    static final Knob<Boolean> NO_SSE = serve(Knob.toggle("--no-sse", "do not serve HTTP+SSE"));
 
-    static final Knob<String> BASE_URL = Knob.text(
+    static final Knob<String> BASE_URL = serve(Knob.text(
                     "--base-url",
                     "URL",
                     "",
@@ -94,22 +97,22 @@ final class Knobs {
                             + " X-Forwarded-Prefix")
             .where(
                     base -> !base.isEmpty() && BASE.matcher(base).matches() && !WebServer.hasDots(base),
-                    "as in https://mcp.example/tools or /tools, without '/' at its end");
+                    "as in https://mcp.example/tools or /tools, without '/' at its end"));
 
-    static final Knob<Duration> START_TIMEOUT = Knob.time(
+    static final Knob<Duration> START_TIMEOUT = serve(Knob.time(
             "--start-timeout",
             "30s",
             "1ms",
             "1h",
-            "how long COMMAND, or the server at --upstream, may take to answer initialize");
+            "how long COMMAND, or the server at --upstream, may take to answer initialize"));
 
-    static final Knob<Duration> DRAIN_TIMEOUT = Knob.time(
-            "--drain-timeout", "20s", "0", "1h", "how long running calls may take once the gateway is told to end");
+    static final Knob<Duration> DRAIN_TIMEOUT = serve(Knob.time(
+            "--drain-timeout", "20s", "0", "1h", "how long running calls may take once the gateway is told to end"));
 
-    static final Knob<String> LOG_LEVEL =
-            Knob.word("--log-level", "LEVEL", "info", "how much is logged", "error", "warn", "info", "debug", "trace");
+    static final Knob<String> LOG_LEVEL = serve(
+            Knob.word("--log-level", "LEVEL", "info", "how much is logged", "error", "warn", "info", "debug", "trace"));
 
-    static final Knob<String> ACCESS_LOG = Knob.word(
+    static final Knob<String> ACCESS_LOG = serve(Knob.word(
             "--access-log",
             "WHAT",
             "",
@@ -117,133 +120,135 @@ final class Knobs {
                     + " sessions at --log-level info, calls at debug",
             "off",
             "sessions",
-            "calls");
+            "calls"));
 
-    static final Knob<String> STORE = Knob.text(
+    static final Knob<String> STORE = serve(Knob.text(
             "--store",
             "STORE",
             "rocksdb:./holdfast-data",
             "where sessions are kept: rocksdb:DIR is a folder that one gateway at a time has open, redis://HOST:PORT is"
-                    + " shared by many (also rediss, redis-sentinel, redis-cluster), memory ends with the process");
+                    + " shared by many (also rediss, redis-sentinel, redis-cluster), memory ends with the process"));
 
-    static final Knob<Boolean> STORE_SYNC = Knob.toggle(
-            "--store-sync", "what is kept on disk survives a power loss too; each message waits for the disk");
+    static final Knob<Boolean> STORE_SYNC = serve(Knob.toggle(
+            "--store-sync", "what is kept on disk survives a power loss too; each message waits for the disk"));
 
-    static final Knob<Boolean> TAKE_OVER_STORE = Knob.toggle(
+    static final Knob<Boolean> TAKE_OVER_STORE = serve(Knob.toggle(
             "--take-over-store",
             "serve the sessions in the folder, or under the prefix in Redis, of --store though another COMMAND, or one"
-                    + " with other arguments, has kept them there");
+                    + " with other arguments, has kept them there"));
 
-    static final Knob<Path> STORE_PASSWORD_FILE = Knob.file(
+    static final Knob<Path> STORE_PASSWORD_FILE = serve(Knob.file(
             "--store-password-file",
             "a file whose first line is the password for --store redis://...: one in the URL is read by everybody who"
-                    + " can list the processes of this machine");
+                    + " can list the processes of this machine"));
 
-    static final Knob<Path> SENTINEL_PASSWORD_FILE = Knob.file(
+    static final Knob<Path> SENTINEL_PASSWORD_FILE = serve(Knob.file(
             "--sentinel-password-file",
             "a file whose first line is the password of the sentinels of --store redis-sentinel://..., where they have"
-                    + " one");
+                    + " one"));
 
-    static final Knob<String> REDIS_PREFIX = Knob.text(
+    static final Knob<String> REDIS_PREFIX = serve(Knob.text(
             "--redis-prefix",
             "TEXT",
-            "",
+            "holdfast:",
             "what the names of all keys in Redis begin with: gateways of the same COMMAND share one, others need"
-                    + " another (default: holdfast:)");
+                    + " another"));
 
-    static final Knob<String> NODE_NAME = Knob.text(
+    static final Knob<String> NODE_NAME = serve(Knob.text(
                     "--node-name",
                     "NAME",
                     "",
                     "the name of this gateway among those that share --store redis://..., for those who read logs; by"
                             + " default the name of the host")
-            .where(Knobs::isNodeName, "1 to 64 letters, digits, dots, dashes and underscores");
+            .where(Knobs::isNodeName, "1 to 64 letters, digits, dots, dashes and underscores"));
 
-    static final Knob<Duration> LEASE = Knob.time(
-            "--lease",
-            "3s",
-            "500ms",
-            "5m",
-            "how long the others that share --store redis://... wait for a silent gateway before they end what it ran");
+    static final Knob<Duration> LEASE = serve(
+            Knob.time(
+                    "--lease",
+                    "3s",
+                    "500ms",
+                    "5m",
+                    "how long the others that share --store redis://... wait for a silent gateway before they end what it ran"));
 
-    static final Knob<Duration> PARK_AFTER = Knob.time(
+    static final Knob<Duration> PARK_AFTER = serve(Knob.time(
             "--park-after",
             "10m",
             "10s",
             YEAR,
             "when a session whose connection broke leaves memory, and its process of COMMAND ends; another is started"
-                    + " when its client comes back");
+                    + " when its client comes back"));
 
-    static final Knob<Path> AUTH_TOKEN_FILE = Knob.file(
+    static final Knob<Path> AUTH_TOKEN_FILE = serve(Knob.file(
             "--auth-token-file",
             "serve only who sends a token of this file, whose lines are a principal and a token each; it is read again"
-                    + " when it changes");
+                    + " when it changes"));
 
     static final Knob<Boolean> INSECURE =
-            Knob.toggle("--insecure", "listen on an address that others can reach without --auth-token-file");
+            serve(Knob.toggle("--insecure", "listen on an address that others can reach without --auth-token-file"));
 
-    static final Knob<Boolean> SHOW_CHILD_ERRORS = Knob.toggle(
+    static final Knob<Boolean> SHOW_CHILD_ERRORS = serve(Knob.toggle(
             "--show-child-errors",
             "tell clients what COMMAND says on its error output when it does not start, also where others than this"
-                    + " machine can reach it; the log has it in any case");
+                    + " machine can reach it; the log has it in any case"));
 
-    static final Knob<List<String>> ALLOWED_HOST = Knob.names(
+    static final Knob<List<String>> ALLOWED_HOST = serve(Knob.names(
                     "--allowed-host",
                     "NAME",
                     "further names by which clients may call this server, such as that of a reverse proxy, as NAME or"
                             + " NAME:PORT; * for any")
-            .takenBy(names -> EdgeOptions.builder().allowedHosts(names));
+            .takenBy(names -> EdgeOptions.builder().allowedHosts(names)));
 
-    static final Knob<List<String>> ALLOWED_ORIGIN = Knob.names(
+    static final Knob<List<String>> ALLOWED_ORIGIN = serve(Knob.names(
                     "--allowed-origin",
                     "ORIGIN",
                     "pages that browsers may call this server from, as https://NAME, http://NAME:PORT or http://NAME:*;"
                             + " * for any")
-            .takenBy(origins -> EdgeOptions.builder().allowedOrigins(origins));
+            .takenBy(origins -> EdgeOptions.builder().allowedOrigins(origins)));
 
-    static final Knob<Integer> MAX_SESSIONS = Knob.number(
-            "--max-sessions", "N", "10000", 1, MOST, "sessions at once; beyond, those that nobody uses make room");
+    static final Knob<Integer> MAX_SESSIONS = serve(Knob.number(
+            "--max-sessions", "N", "10000", "1", MOST, "sessions at once; beyond, those that nobody uses make room"));
 
-    static final Knob<Integer> MAX_PRINCIPAL_SESSIONS = Knob.number(
+    static final Knob<Integer> MAX_PRINCIPAL_SESSIONS = serve(Knob.number(
             "--max-principal-sessions",
             "N",
             "1000",
-            1,
+            "1",
             MOST,
-            "the same for each principal of --auth-token-file, on all nodes that share the store");
+            "the same for each principal of --auth-token-file, on all nodes that share the store"));
 
-    static final Knob<Integer> PRINCIPAL_SHARE = Knob.number(
+    static final Knob<Integer> PRINCIPAL_SHARE = serve(Knob.number(
             "--principal-share",
             "PERCENT",
             "50",
-            1,
-            100,
+            "1",
+            "100",
             "how much of the calls, connections, COMMAND's processes, history and memory for requests one principal of"
-                    + " --auth-token-file may have; 100 where there is only one");
+                    + " --auth-token-file may have; 100 where there is only one"));
 
-    static final Knob<Integer> MAX_CALLS = Knob.number("--max-calls", "N", "10000", 1, MOST, "calls that run at once");
+    static final Knob<Integer> MAX_CALLS =
+            serve(Knob.number("--max-calls", "N", "10000", "1", MOST, "calls that run at once"));
 
-    static final Knob<Integer> MAX_CHILDREN = Knob.number(
+    static final Knob<Integer> MAX_CHILDREN = serve(Knob.number(
             "--max-children",
             "N",
             "",
-            1,
+            "1",
             MOST,
             "processes of COMMAND at once; beyond, that of a session which nobody uses ends, and is started again when"
-                    + " the session is used; by default one for each 128 MB of memory, at least 16");
+                    + " the session is used; by default one for each 128 MB of memory, at least 16"));
 
-    static final Knob<Duration> MAX_CALL_DURATION = Knob.time(
+    static final Knob<Duration> MAX_CALL_DURATION = serve(Knob.time(
             "--max-call-duration",
             "1h",
             "1ms",
             YEAR,
-            "how long a call may run; then its client gets an error, and COMMAND is told to stop");
+            "how long a call may run; then its client gets an error, and COMMAND is told to stop"));
 
     static final Knob<Long> MAX_REQUEST_SIZE =
-            Knob.size("--max-request-size", "4m", "1", "1g", "size of a request body");
+            serve(Knob.size("--max-request-size", "4m", "1", "1g", "size of a request body"));
 
-    static final Knob<Boolean> EXIT_WITH_PARENT =
-            Knob.toggle("--exit-with-parent", "end as on SIGTERM when the process that has started this one is gone");
+    static final Knob<Boolean> EXIT_WITH_PARENT = serve(
+            Knob.toggle("--exit-with-parent", "end as on SIGTERM when the process that has started this one is gone"));
 
     static final Knob<List<String>> HEADER = Knob.texts(
             "--header",
@@ -265,55 +270,19 @@ final class Knobs {
                     + " heartbeats, 10s at least");
 
     /** The options of {@code serve}. */
-    static final List<Knob<?>> SERVE = List.of(
-            HOST,
-            PORT,
-            PATH,
-            RECONNECT_GRACE,
-            IDLE_TIMEOUT,
-            HEARTBEAT,
-            RETRY,
-            MAX_CONNECTION_AGE,
-            KEEP_ALIVE,
-            UPSTREAM,
-            FORWARD_HEADER,
-            SSE_PATH,
-            MESSAGE_PATH,
-            SSE_RECONNECT_GRACE,
-            NO_SSE,
-            BASE_URL,
-            START_TIMEOUT,
-            DRAIN_TIMEOUT,
-            LOG_LEVEL,
-            ACCESS_LOG,
-            STORE,
-            STORE_SYNC,
-            TAKE_OVER_STORE,
-            STORE_PASSWORD_FILE,
-            SENTINEL_PASSWORD_FILE,
-            REDIS_PREFIX,
-            NODE_NAME,
-            LEASE,
-            PARK_AFTER,
-            AUTH_TOKEN_FILE,
-            INSECURE,
-            SHOW_CHILD_ERRORS,
-            ALLOWED_HOST,
-            ALLOWED_ORIGIN,
-            MAX_SESSIONS,
-            MAX_PRINCIPAL_SESSIONS,
-            PRINCIPAL_SHARE,
-            MAX_CALLS,
-            MAX_CHILDREN,
-            MAX_CALL_DURATION,
-            MAX_REQUEST_SIZE,
-            EXIT_WITH_PARENT);
+    static final List<Knob<?>> SERVE = List.copyOf(OF_SERVE);
 
     /** The options of {@code connect}. */
     static final List<Knob<?>> CONNECT =
             List.of(HEADER, HEADER_FILE, PATIENCE, MAX_SILENCE, LOG_LEVEL, EXIT_WITH_PARENT);
 
     private Knobs() {}
+
+    /** Puts a knob behind those of {@code serve} that are above it. */
+    private static <T> Knob<T> serve(Knob<T> knob) {
+        OF_SERVE.add(knob);
+        return knob;
+    }
 
     /** Whether a node may have this name. */
     static boolean isNodeName(String name) {

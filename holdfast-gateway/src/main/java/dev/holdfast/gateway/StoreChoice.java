@@ -91,7 +91,7 @@ sealed interface StoreChoice {
                 Knobs.REDIS_PREFIX,
                 Knobs.NODE_NAME,
                 Knobs.LEASE)) {
-            String kind = shared == Knobs.SENTINEL_PASSWORD_FILE ? "redis-sentinel" : "redis";
+            String kind = shared.equals(Knobs.SENTINEL_PASSWORD_FILE) ? "redis-sentinel" : "redis";
             require(
                     !settings.isGiven(shared),
                     shared.name() + " needs --store " + kind + "://..., and --store is "
@@ -209,8 +209,7 @@ sealed interface StoreChoice {
 
         private static Redis of(String url, KnobValues settings) {
             RedisStoreBuilder builder = named(Knobs.STORE, () -> RedisStore.builder(url));
-            settings.find(Knobs.REDIS_PREFIX)
-                    .ifPresent(prefix -> named(Knobs.REDIS_PREFIX, () -> builder.prefix(prefix)));
+            named(Knobs.REDIS_PREFIX, () -> builder.prefix(settings.get(Knobs.REDIS_PREFIX)));
             if (settings.get(Knobs.TAKE_OVER_STORE)) {
                 builder.takeOver();
             }

@@ -81,7 +81,7 @@ class LogFloodTest {
             "GET /mcp HTTP/1.1|Host: localhost|X: \u0000\u0001\u00ff#||",
             "GET /mcp HTTP/1.1|Host: localhost|X: LONG#||",
             "GET /mcp HTTP/1.1|Host: localhost|Cookie: =;\"#;\u00ff=,||",
-            "GET /mcp HTTP/1.1|Host: localhost|Connection: Upgrade, HTTP2-KnobValues|Upgrade: h2c|HTTP2-KnobValues: #||",
+            "GET /mcp HTTP/1.1|Host: localhost|Connection: Upgrade, HTTP2-Settings|Upgrade: h2c|HTTP2-Settings: #||",
             "GET /mcp HTTP/1.1|Host: localhost|Connection: Upgrade|Upgrade: websocket|Sec-WebSocket-Key: #||",
             "GET /mcp HTTP/1.1|Host: localhost|Accept: text/event-stream|Last-Event-ID: \u00ff#|Mcp-Session-Id: \u00ff||",
             "GET /mcp HTTP/1.1|Host: localhost|Accept: text/event-stream|MCP-Protocol-Version: 9#||",
