@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.micrometer.McpCallContext;
+import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.observation.Observation;
 import io.micrometer.observation.ObservationHandler;
 import io.micrometer.observation.ObservationRegistry;
@@ -163,6 +164,22 @@ class MetricsTest {
         assertThat(meter("holdfast.store.operations", "operation:append"))
                 .as("nobody keeps what is appended, and the meters change nothing about that")
                 .isZero();
+    }
+
+    @Test
+    void metersAndObservationsHavePropertiesByWhichTheyAreLeftOut() throws Exception {
+        try (ConfigurableApplicationContext quiet = Applications.start(
+                Measured.class,
+                "--management.metrics.enable.holdfast=false",
+                "--management.observations.enable.mcp=false")) {
+            Wire client = Wire.open(Applications.port(quiet), "/mcp");
+
+            assertThat(client.call("greet", "{\"name\":\"you\"}")).contains("hello you");
+            assertThat(client.call("observed", "{}")).doesNotContain("mcp.server");
+            assertThat(quiet.getBean(MeterRegistry.class).getMeters())
+                    .noneMatch(meter -> meter.getId().getName().startsWith("holdfast"));
+            assertThat(quiet.getBean(Spans.class).stopped).isEmpty();
+        }
     }
 
     @Test

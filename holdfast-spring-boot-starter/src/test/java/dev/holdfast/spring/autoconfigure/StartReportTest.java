@@ -35,7 +35,7 @@ class StartReportTest {
     private static final FilteredClassLoader WITHOUT_SPRING_AI = new FilteredClassLoader("org.springframework.ai");
     private static final String STREAMABLE = "spring.ai.mcp.server.protocol=STREAMABLE";
 
-    private final Logger logger = (Logger) LoggerFactory.getLogger(StartReport.class);
+    private final Logger logger = (Logger) LoggerFactory.getLogger(HoldfastReportAutoConfiguration.class);
     private final ListAppender<ILoggingEvent> written = new ListAppender<>();
     /** The build gives the sizes of other tests as properties of the system that begin with the same word. */
     private final WebApplicationContextRunner runner = new WebApplicationContextRunner()

@@ -69,15 +69,23 @@ class StockTransportTest {
                 }));
     }
 
+    private static boolean[] left(ClassLoader classes, String... properties) {
+        StockTransport.Filter filter = new StockTransport.Filter();
+        filter.setBeanClassLoader(classes);
+        filter.setEnvironment(environment(properties));
+        return filter.match(
+                new String[] {StockTransport.STREAMABLE, StockTransport.SERVER, null, StockTransport.SSE}, metadata());
+    }
+
+    /** Whether Spring AI's transport makes way, where these classes and files are there. */
+    static boolean isLeftOut(ClassLoader classes) {
+        return !left(classes, "spring.ai.mcp.server.protocol=STREAMABLE")[0];
+    }
+
     @ParameterizedTest
     @CsvSource({"true, false", "on, false", "1, false", "false, true", "off, true"})
     void theStockTransportGoesWhereHoldfastComes(String enabled, boolean stays) {
-        StockTransportFilter filter = new StockTransportFilter();
-        filter.setBeanClassLoader(ALL);
-        filter.setEnvironment(environment("spring.ai.mcp.server.protocol=STREAMABLE", "holdfast.enabled=" + enabled));
-
-        boolean[] left = filter.match(
-                new String[] {StockTransport.STREAMABLE, StockTransport.SERVER, null, StockTransport.SSE}, metadata());
+        boolean[] left = left(ALL, "spring.ai.mcp.server.protocol=STREAMABLE", "holdfast.enabled=" + enabled);
 
         assertThat(left).containsExactly(stays, true, true, stays);
         runner.withPropertyValues("spring.ai.mcp.server.protocol=STREAMABLE", "holdfast.enabled=" + enabled)

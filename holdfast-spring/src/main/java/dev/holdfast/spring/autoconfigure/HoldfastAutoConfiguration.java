@@ -4,7 +4,6 @@ import dev.holdfast.CallListener;
 import dev.holdfast.SessionLifecycleListener;
 import dev.holdfast.mcp.HoldfastTransportProvider;
 import dev.holdfast.mcp.HoldfastTransportProviderBuilder;
-import dev.holdfast.micrometer.HoldfastMetrics;
 import dev.holdfast.servlet.Authenticator;
 import dev.holdfast.spi.SessionStore;
 import dev.holdfast.spring.HoldfastCustomizer;
@@ -32,6 +31,7 @@ import org.springframework.boot.autoconfigure.condition.ConditionOutcome;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnResource;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnWebApplication;
 import org.springframework.boot.autoconfigure.condition.SearchStrategy;
@@ -57,8 +57,8 @@ import org.springframework.web.filter.UrlHandlerFilter;
  * Makes {@link HoldfastTransportProvider} the transport of the application's MCP server, and serves it. It backs off where the
  * application has a transport of its own. Where there are several, none is served unless one is primary; all are drained.
  *
- * <p>The starters for servers bring {@link HoldfastMetrics}, by which they are told from those for clients: an application with a starter
- * for clients may have the SDK's adapter as a library.
+ * <p>It is for applications with a starter for servers, which is there if {@link StockTransport#STARTER} is: one with a starter for
+ * clients may have the SDK's adapter as a library.
  */
 @AutoConfiguration(
         beforeName = {
@@ -72,12 +72,8 @@ import org.springframework.web.filter.UrlHandlerFilter;
             "org.springframework.ai.mcp.server.common.autoconfigure.McpServerJsonMapperAutoConfiguration",
             "org.springframework.ai.mcp.server.common.autoconfigure.McpServerObjectMapperAutoConfiguration"
         })
-@ConditionalOnClass({
-    HoldfastTransportProvider.class,
-    HoldfastMetrics.class,
-    HttpServlet.class,
-    McpServerTransportProviderBase.class
-})
+@ConditionalOnClass({HoldfastTransportProvider.class, HttpServlet.class, McpServerTransportProviderBase.class})
+@ConditionalOnResource(resources = StockTransport.STARTER)
 @Conditional(HoldfastAutoConfiguration.OnReplaceableTransport.class)
 @EnableConfigurationProperties(HoldfastProperties.class)
 @Import({

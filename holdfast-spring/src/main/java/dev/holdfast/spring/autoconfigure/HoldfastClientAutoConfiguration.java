@@ -73,7 +73,7 @@ public final class HoldfastClientAutoConfiguration {
 
     HoldfastClientAutoConfiguration() {}
 
-    /** Whether Holdfast comes where {@link StockTransportFilter} has left Spring AI's transports out. */
+    /** Whether Holdfast comes where {@link StockTransport.Filter} has left Spring AI's transports out. */
     static final class OnEnabled extends SpringBootCondition {
         static boolean isEnabled(Environment environment) {
             return environment.getProperty(PREFIX + "enabled", Boolean.class, true);

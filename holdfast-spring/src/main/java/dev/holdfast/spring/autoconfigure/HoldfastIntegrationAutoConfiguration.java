@@ -35,6 +35,7 @@ import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnResource;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
 import org.springframework.boot.health.autoconfigure.contributor.ConditionalOnEnabledHealthIndicator;
 import org.springframework.boot.health.contributor.Health;
@@ -66,8 +67,9 @@ import org.springframework.web.servlet.config.annotation.WebMvcConfigurer;
             "org.springframework.boot.micrometer.observation.autoconfigure.ObservationAutoConfiguration",
             "org.springframework.boot.actuate.autoconfigure.observation.ObservationAutoConfiguration"
         })
-@ConditionalOnClass({HoldfastTransportProvider.class, HoldfastMetrics.class})
+@ConditionalOnClass(HoldfastTransportProvider.class)
 @ConditionalOnBean(HoldfastTransportProvider.class)
+@ConditionalOnResource(resources = StockTransport.STARTER)
 public final class HoldfastIntegrationAutoConfiguration {
     HoldfastIntegrationAutoConfiguration() {}
 
@@ -248,7 +250,7 @@ public final class HoldfastIntegrationAutoConfiguration {
 
     /** The meters of Holdfast, where there is a registry for them. */
     @Configuration(proxyBeanMethods = false)
-    @ConditionalOnClass(MeterRegistry.class)
+    @ConditionalOnClass({MeterRegistry.class, HoldfastMetrics.class})
     @ConditionalOnBean(MeterRegistry.class)
     static class Meters {
         @Bean
@@ -287,7 +289,7 @@ public final class HoldfastIntegrationAutoConfiguration {
 
     /** An observation of each call, and with it a span, where there is a registry for observations. */
     @Configuration(proxyBeanMethods = false)
-    @ConditionalOnClass(ObservationRegistry.class)
+    @ConditionalOnClass({ObservationRegistry.class, ObservedCalls.class})
     @ConditionalOnBean(ObservationRegistry.class)
     static class Observations {
         @Bean

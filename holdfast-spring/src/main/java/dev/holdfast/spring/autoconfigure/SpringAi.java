@@ -20,7 +20,7 @@ import tools.jackson.databind.json.JsonMapper;
 
 /**
  * What is taken from Spring AI: its JSON mapper, or what the application put in its place; and what applications need of the
- * auto-configuration that {@link StockTransportFilter} leaves out.
+ * auto-configuration that {@link StockTransport.Filter} leaves out.
  */
 final class SpringAi {
     /** The SDK's mapper on Jackson 3, which Spring AI 2 has. */

@@ -1,10 +1,17 @@
 package dev.holdfast.spring.autoconfigure;
 
 import dev.holdfast.spring.properties.SpringAiServer;
+import java.util.HashSet;
 import java.util.Optional;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.BeanClassLoaderAware;
 import org.springframework.boot.SpringBootVersion;
+import org.springframework.boot.autoconfigure.AutoConfigurationImportFilter;
+import org.springframework.boot.autoconfigure.AutoConfigurationMetadata;
+import org.springframework.context.EnvironmentAware;
 import org.springframework.core.env.Environment;
+import org.springframework.core.io.DefaultResourceLoader;
 import org.springframework.util.ClassUtils;
 
 /** Which transport the application would have without Holdfast, and whether Holdfast takes its place. */
@@ -18,6 +25,9 @@ enum StockTransport {
      * server that is disabled, or whatever it is where Holdfast is disabled.
      */
     KEPT;
+
+    /** A file that the starters for servers bring, and those for clients do not. */
+    static final String STARTER = "classpath:META-INF/holdfast-server-starter";
 
     /** The auto-configurations of Spring AI that make a transport Holdfast can take the place of. */
     static final String STREAMABLE =
@@ -92,5 +102,59 @@ enum StockTransport {
 
     static boolean ofAnotherBoot(String version) {
         return !version.startsWith("4.") && !version.startsWith("3.5.");
+    }
+
+    /**
+     * Leaves out the auto-configurations of transports whose place Holdfast takes. They make their beans whatever other transports there
+     * are: two transports stop the start of Spring AI's server, and each connection of a client would be there twice.
+     */
+    static final class Filter implements AutoConfigurationImportFilter, EnvironmentAware, BeanClassLoaderAware {
+        private static final Set<String> OF_SERVERS = Set.of(STREAMABLE, SSE, STREAMABLE_1, SSE_1);
+
+        private @Nullable Environment environment;
+        private @Nullable ClassLoader classes;
+
+        @Override
+        public void setEnvironment(Environment value) {
+            environment = value;
+        }
+
+        @Override
+        public void setBeanClassLoader(ClassLoader value) {
+            classes = value;
+        }
+
+        @Override
+        public boolean[] match(@Nullable String[] names, AutoConfigurationMetadata metadata) {
+            Set<String> replaced = replaced();
+            boolean[] stays = new boolean[names.length];
+            for (int i = 0; i < names.length; i++) {
+                String name = names[i];
+                stays[i] = name == null || !replaced.contains(name);
+            }
+            return stays;
+        }
+
+        private Set<String> replaced() {
+            Environment given = environment;
+            if (given == null) {
+                return Set.of();
+            }
+            Set<String> replaced = new HashSet<>();
+            if (isPresent("dev.holdfast.mcp.HoldfastTransportProvider")
+                    && new DefaultResourceLoader(classes).getResource(STARTER).exists()
+                    && StockTransport.of(given, classes) == REPLACED) {
+                replaced.addAll(OF_SERVERS);
+            }
+            if (isPresent("dev.holdfast.mcp.client.HoldfastClientTransport")
+                    && HoldfastClientAutoConfiguration.OnEnabled.isEnabled(given)) {
+                replaced.add(HoldfastClientAutoConfiguration.STOCK);
+            }
+            return replaced;
+        }
+
+        private boolean isPresent(String type) {
+            return ClassUtils.isPresent(type, classes);
+        }
     }
 }
