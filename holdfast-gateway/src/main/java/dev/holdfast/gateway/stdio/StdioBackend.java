@@ -19,6 +19,8 @@ import dev.holdfast.spi.ListeningSink;
 import dev.holdfast.spi.OutboundMessage;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.Iterator;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
@@ -51,12 +53,17 @@ public final class StdioBackend implements Backend, AutoCloseable {
     private final Processes processes;
     private final int mostChildren;
     private final Workers workers;
-    private final OpeningGate openingGate;
+    private final int mostOpenings;
     private final ByteBudget budget;
     /** For lines about children that did not start, which any client can cause. */
     private final LogThrottle lines = new LogThrottle(Child.LOG_LINES, System::nanoTime);
 
     private final Set<Opening> openings = ConcurrentHashMap.newKeySet();
+    /** Those whose turn has not come, in their order. */
+    private final Set<Opening> waiting = new LinkedHashSet<>();
+    /** How many have their turn. */
+    private int turns;
+
     private final Set<Child> children = ConcurrentHashMap.newKeySet();
 
     private final LongAdder started = new LongAdder();
@@ -80,25 +87,30 @@ public final class StdioBackend implements Backend, AutoCloseable {
             int mostChildren,
             ScheduledExecutorService clock,
             ByteBudget budget) {
-        this(command, options, processes, mostChildren, clock, OpeningGate.ofMachine(), budget);
+        this(command, options, processes, mostChildren, clock, mostOpenings(), budget);
     }
 
-    /** The same with a gate and a room of its own. */
+    /** The same, with so many openings at once. */
     StdioBackend(
             ServerCommand command,
             StdioOptions options,
             Processes processes,
             int mostChildren,
             ScheduledExecutorService clock,
-            OpeningGate openingGate,
+            int mostOpenings,
             ByteBudget budget) {
         this.mostChildren = mostChildren;
-        this.openingGate = openingGate;
+        this.mostOpenings = mostOpenings;
         this.budget = budget;
         this.command = command;
         this.options = options;
         this.processes = processes;
         this.workers = new Workers(clock, processes);
+    }
+
+    /** As many at once as the processors can serve: two for each, and four at least. */
+    static int mostOpenings() {
+        return Math.max(4, 2 * Runtime.getRuntime().availableProcessors());
     }
 
     @Override
@@ -127,6 +139,40 @@ public final class StdioBackend implements Backend, AutoCloseable {
     /** What the messages of all children take. */
     public ByteBudget budget() {
         return budget;
+    }
+
+    /** Whether the turn of an opening comes now. If not, it waits without a thread; its turn comes on the thread that ends another one. */
+    private synchronized boolean getsTurn(Opening opening) {
+        boolean now = !closed && turns < mostOpenings;
+        if (now) {
+            turns++;
+        } else {
+            waiting.add(opening);
+        }
+        return now;
+    }
+
+    /**
+     * Ends the turn of an opening, and gives it to the next one, or ends its wait for a turn.
+     *
+     * @return whether its turn had come
+     */
+    private boolean leave(Opening opening) {
+        Opening next;
+        synchronized (this) {
+            if (waiting.remove(opening)) {
+                return false;
+            }
+            Iterator<Opening> first = waiting.iterator();
+            if (closed || !first.hasNext()) {
+                turns--;
+                return true;
+            }
+            next = first.next();
+            first.remove();
+        }
+        next.turnCame();
+        return true;
     }
 
     /** Starts a child that is ended with this backend at the latest. */
@@ -190,8 +236,9 @@ public final class StdioBackend implements Backend, AutoCloseable {
     /** Ends every child, and waits until nothing is left of them. */
     @Override
     public void close() {
-        closed = true;
-        openingGate.close();
+        synchronized (this) {
+            closed = true;
+        }
         openings.forEach(opening -> opening.abandon(CLOSING));
         CompletableFuture.allOf(List.copyOf(children).stream()
                         .map(child -> child.close().toCompletableFuture())
@@ -240,10 +287,11 @@ public final class StdioBackend implements Backend, AutoCloseable {
 
         /** Starts the child as soon as its turn comes. */
         CompletionStage<Outcome> begin() {
-            OpeningGate.Turn turn = openingGate.turn(this::turnCame);
-            turn.ask();
+            if (getsTurn(this)) {
+                turnCame();
+            }
             return end.thenCompose(how -> {
-                if (!turn.leave()) {
+                if (!leave(this)) {
                     begun.complete(null);
                 }
                 return outcome(how);

@@ -13,29 +13,37 @@ import dev.holdfast.json.backend.ServerIds;
 import dev.holdfast.spi.BackendConnection;
 import dev.holdfast.spi.CallSink;
 import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.ListeningSink;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RequestId;
 import java.time.Duration;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A session's way to its child, and the child's way to the client. Messages pass as the bytes they are; only the ids of the child's own
- * requests are replaced, and restored in the client's answers, and those ids and progress tokens of the client's that the child would not
- * tell from others, or not give back as they are ({@link ServerIds}).
+ * A session's connection to its child. Messages pass as the bytes they are; only the ids of the child's own requests are replaced, and
+ * restored in the client's answers, and those ids and progress tokens of the client's that the child would not tell from others, or not
+ * give back as they are ({@link ServerIds}).
  *
- * <p>Each message of the child has one stream that it belongs on. Responses go to their call, progress to the call of its token, if that runs
- * or has become a task, and news of lists and resources to the listening stream, and requests there too while the client listens. For the rest
- * the child gives no hint: it goes to the only running call, else to the listening stream if its client listens or may be on its way back, else
- * to the newest running call, else to the listening stream's log. While a client is on its way back, it may not know the stream of a call: a
- * head that was cut off.
+ * <p>Each message of the child has one stream that it belongs on. A response goes to its call, progress to the call of its token, if that
+ * runs or has become a task. Notifications that lists or resources have changed go to the listening stream, and so do requests while the
+ * client listens. Nothing in any other message says to which call it belongs: it goes to the only running call, else to the listening stream
+ * if its client listens or may be on its way back, else to the newest running call, else to the listening stream's log. While a client is on
+ * its way back, it may not know the stream of a call, for the head of the response may have been lost.
+ *
+ * <p>The child is read no further while too much of what it has sent waits for the store. Its lock is never held while a sink or the
+ * engine is called. Thread-safe.
  */
 final class StdioConnection implements BackendConnection, Child.Listener, OpenQuestions.Server {
     private static final Logger log = LoggerFactory.getLogger(StdioConnection.class);
@@ -44,22 +52,55 @@ final class StdioConnection implements BackendConnection, Child.Listener, OpenQu
     private final ListeningSink listening;
     private final StdioBackend.Opening opening;
     private final EnvelopeReader envelopes;
-    private final CommitGate gate;
-    private final RunningCalls calls = new RunningCalls();
     private final OpenQuestions questions;
+
+    private final ServerIds ids = new ServerIds();
+    /** The calls that run, oldest first, by the ids that the child knows. */
+    private final Map<RequestId, Running> calls = new LinkedHashMap<>(4);
+    /** Those of them that want progress, by the tokens that the child knows. */
+    private final Map<RequestId, Running> tokens = new HashMap<>(4);
+
+    private final Set<RequestId> cancelledIds = Collections.newSetFromMap(recent());
+    private final Set<RequestId> cancelledTokens = Collections.newSetFromMap(recent());
+    /** The client's tokens of tasks, by the child's. */
+    private final Map<RequestId, RequestId> taskTokens = recent();
+
+    /** How many bytes of the child's messages wait for the store. */
+    private long uncommitted;
+
     private final String pingPrefix;
     private int pings;
     /** The ping that has no answer, and when that comes too late. */
     private Optional<RequestId> ping = Optional.empty();
 
     private @Nullable Future<?> pingDeadline;
+    /** Whether nobody wants anything of the child any more. */
+    private boolean closed;
+
     private volatile Optional<String> death = Optional.empty();
+
+    /**
+     * What has to be known of a call, and no more: its request may be large.
+     *
+     * @param id the client's id
+     * @param token the client's progress token
+     * @param names what the child knows it by
+     * @param carries whether its stream can take a message that names no call
+     * @param task whether its progress goes on after its response
+     */
+    private record Running(
+            RequestId id,
+            Optional<RequestId> token,
+            ServerIds.Names names,
+            boolean carries,
+            boolean task,
+            CallSink sink) {}
 
     /**
      * A connection to a child that nobody listens to yet.
      *
      * @param incarnation makes the ids of the child's requests, and of pings, different from those of any other child of the session
-     * @param opening learns if the child dies before its end
+     * @param opening is told if the child dies before that has ended
      */
     StdioConnection(
             Child child,
@@ -71,9 +112,20 @@ final class StdioConnection implements BackendConnection, Child.Listener, OpenQu
         this.listening = listening;
         this.opening = opening;
         this.envelopes = envelopes;
-        this.gate = new CommitGate(child.options().uncommittedBytes());
         this.questions = new OpenQuestions(incarnation, listening, this);
         this.pingPrefix = "holdfast-ping-" + incarnation + "-";
+    }
+
+    /** A map that forgets what was added first. */
+    private static <V> Map<RequestId, V> recent() {
+        return new LinkedHashMap<>(0) {
+            private static final int MOST = 256;
+
+            @Override
+            protected boolean removeEldestEntry(Map.Entry<RequestId, V> eldest) {
+                return size() > MOST;
+            }
+        };
     }
 
     @Override
@@ -81,10 +133,14 @@ final class StdioConnection implements BackendConnection, Child.Listener, OpenQu
         if (death.isPresent()) {
             listening.lost(death.get(), List.of(request));
         } else {
-            begin(request, sink, message -> calls.start(request, message, sink));
+            // what goes into the journal only sets something, and causes no message; nor has initialize a stream
+            boolean carries = request.journal() instanceof JournalChange.None
+                    && !request.method().equals("initialize");
+            begin(request, carries, sink);
         }
     }
 
+    /** Nobody reads the stream of a request that is replayed. */
     @Override
     public void replay(InboundMessage request, CallSink sink) {
         if (death.isPresent()) {
@@ -92,26 +148,44 @@ final class StdioConnection implements BackendConnection, Child.Listener, OpenQu
             // replay
             listening.lost(death.get());
         } else {
-            begin(request, sink, message -> calls.startMute(request, message, sink));
+            begin(request, false, sink);
         }
     }
 
-    private void begin(InboundMessage request, CallSink sink, Function<Envelope, ServerIds.Names> start) {
+    private void begin(InboundMessage request, boolean carries, CallSink sink) {
         Envelope message = envelopes.message(request);
-        ServerIds.Names names = start.apply(message);
-        RequestId theirs = names.id();
+        ServerIds.Names names;
+        synchronized (this) {
+            // what comes late for a call that was cancelled must not be taken for that of a later one
+            names = ids.names(message, id -> calls.containsKey(id) || cancelledIds.contains(id), this::isTokenInUse);
+            Running call = new Running(
+                    request.requiredId(), message.progressToken(), names, carries, message.asksForTask(), sink);
+            calls.put(names.id(), call);
+            names.token().ifPresent(token -> tokens.put(token, call));
+        }
         child.write(names.of(message).onOneLine());
-        sink.onCancel(notification -> {
-            if (calls.cancel(theirs, sink)) {
-                cancelled(theirs, sink, notification);
-            }
-        });
+        sink.onCancel(notification -> cancel(names, sink, notification));
     }
 
-    private void cancelled(RequestId theirs, CallSink sink, Optional<InboundMessage> notification) {
+    private boolean isTokenInUse(RequestId token) {
+        return tokens.containsKey(token) || cancelledTokens.contains(token) || taskTokens.containsKey(token);
+    }
+
+    /** Forgets a call whose answer nobody waits for, and what still comes for its progress token, unless it has ended. */
+    private void cancel(ServerIds.Names names, CallSink sink, Optional<InboundMessage> notification) {
+        synchronized (this) {
+            Running call = calls.get(names.id());
+            if (call == null || call.sink != sink) {
+                return;
+            }
+            remove(names.id());
+            cancelledIds.add(names.id());
+            names.token().ifPresent(cancelledTokens::add);
+        }
         child.write(notification
-                .map(told -> cancelling(theirs, envelopes.message(told)))
-                .orElseGet(() -> JsonRpc.MESSAGES.cancelled(theirs, "cancelled").bytes()));
+                .map(told -> cancelling(names.id(), envelopes.message(told)))
+                .orElseGet(() ->
+                        JsonRpc.MESSAGES.cancelled(names.id(), "cancelled").bytes()));
         questions.ended(sink);
         if (notification.isEmpty()) {
             // it was not the client that gave up: the call ran into its time limit
@@ -119,10 +193,18 @@ final class StdioConnection implements BackendConnection, Child.Listener, OpenQu
         }
     }
 
-    /** The client's word, with the id that the child knows. */
+    /** The client's notification, with the id that the child knows. */
     private static byte[] cancelling(RequestId theirs, Envelope notification) {
         return (notification.cancelledRequest().isPresent() ? notification.withCancelledRequest(theirs) : notification)
                 .onOneLine();
+    }
+
+    private @Nullable Running remove(RequestId theirs) {
+        Running call = calls.remove(theirs);
+        if (call != null) {
+            call.names.token().ifPresent(tokens::remove);
+        }
+        return call;
     }
 
     @Override
@@ -171,27 +253,48 @@ final class StdioConnection implements BackendConnection, Child.Listener, OpenQu
         return open;
     }
 
-    private synchronized void forgetPing() {
+    private void forgetPing() {
         ping = Optional.empty();
         if (pingDeadline != null) {
             pingDeadline.cancel(false);
         }
     }
 
-    /** Too much of what it has said waits for the store. */
     @Override
-    public boolean busy() {
-        return gate.holds();
+    public void sent(int bytes, CompletionStage<Void> commit) {
+        if (!commit.toCompletableFuture().isDone()) {
+            count(bytes);
+            commit.whenComplete((done, failure) -> count(-bytes));
+        }
     }
 
-    /** What a child says before a new session is open is stored after that: it would wait for an answer that is behind it. */
+    private synchronized void count(int bytes) {
+        uncommitted += bytes;
+        notifyAll();
+    }
+
+    @Override
+    public synchronized boolean busy() {
+        return uncommitted > child.options().uncommittedBytes() && !closed;
+    }
+
+    /** What a child sends before a new session is open is stored after that: it would wait for an answer that is behind it. */
     @Override
     public void awaitReady() {
         if (opening.open()) {
             child.giveUp("the server process sent more than " + child.options().uncommittedBytes()
                     + " bytes of other messages before it answered initialize");
         }
-        gate.pass();
+        synchronized (this) {
+            try {
+                while (busy()) {
+                    wait();
+                }
+            } catch (InterruptedException e) {
+                closed = true;
+                Thread.currentThread().interrupt();
+            }
+        }
     }
 
     @Override
@@ -204,9 +307,10 @@ final class StdioConnection implements BackendConnection, Child.Listener, OpenQu
     }
 
     @Override
-    public void closed() {
+    public synchronized void closed() {
         forgetPing();
-        gate.open();
+        closed = true;
+        notifyAll();
     }
 
     /**
@@ -241,41 +345,69 @@ final class StdioConnection implements BackendConnection, Child.Listener, OpenQu
     private void route(Envelope message) {
         switch (message.kind()) {
             case RESPONSE, ERROR -> responded(message);
-            case REQUEST ->
-                questions.ask(message, listening.attached() ? Optional.empty() : calls.unattributed(listening));
+            case REQUEST -> questions.ask(message, listening.attached() ? Optional.empty() : unattributed());
             case NOTIFICATION -> notified(message);
         }
     }
 
+    /**
+     * The call on whose stream to send what names no call; empty for the listening stream. It is the only running call; of several the
+     * newest, unless a client that listens gets all of the listening stream.
+     */
+    private Optional<CallSink> unattributed() {
+        List<CallSink> open;
+        synchronized (this) {
+            open = calls.values().stream()
+                    .filter(Running::carries)
+                    .map(Running::sink)
+                    .toList();
+        }
+        boolean listens = open.isEmpty() || (open.size() > 1 && listening.followed());
+        return listens ? Optional.empty() : Optional.of(open.get(open.size() - 1));
+    }
+
     private void responded(Envelope message) {
-        Optional<RunningCalls.Ended> call = message.id().flatMap(calls::end);
+        Optional<Running> call = message.id().flatMap(this::ended);
         if (call.isPresent()) {
-            end(call.get(), message.withId(call.get().id()).outbound());
+            end(call.get(), message.withId(call.get().id).outbound());
         } else if (message.id().filter(this::answersPing).isEmpty()) {
             strayed(message);
         }
     }
 
-    private void end(RunningCalls.Ended call, OutboundMessage answer) {
-        sent(answer.bytes().length, call.sink().send(answer));
-        questions.ended(call.sink());
+    /** Takes the call that a response ends. */
+    private synchronized Optional<Running> ended(RequestId theirs) {
+        Running call = remove(theirs);
+        if (call != null && call.task) {
+            call.names.token().ifPresent(token -> taskTokens.put(token, call.token.orElse(token)));
+        }
+        return Optional.ofNullable(call);
     }
 
-    /** A call would wait for ever for another answer. */
+    private void end(Running call, OutboundMessage answer) {
+        sent(answer.bytes().length, call.sink.send(answer));
+        questions.ended(call.sink);
+    }
+
+    /** Ends a call with an error: it would wait for ever for another answer. */
     private void misanswered(RequestId theirs, String fault) {
-        Optional<RunningCalls.Ended> call = calls.end(theirs);
+        Optional<Running> call = ended(theirs);
         if (call.isPresent()) {
             String cause = "the server process sent an answer that is not JSON-RPC: " + fault;
-            end(call.get(), JsonRpc.MESSAGES.error(call.get().id(), JsonRpc.SERVER_ERROR, cause));
+            end(call.get(), JsonRpc.MESSAGES.error(call.get().id, JsonRpc.SERVER_ERROR, cause));
         } else if (!answersPing(theirs)) {
             log.debug("{}: nobody waits for it", child.name());
         }
     }
 
-    /** An answer to a call that is over is nothing new; while others run, it may be one of theirs that the child has spelled wrongly. */
+    /** An answer to a call that is over is nothing unusual; while others run, it may be one of theirs whose id the child has changed. */
     private void strayed(Envelope message) {
-        boolean late = message.id().filter(calls::late).isPresent();
-        if (late || calls.none()) {
+        boolean expected;
+        synchronized (this) {
+            boolean late = message.id().filter(cancelledIds::remove).isPresent();
+            expected = late || calls.isEmpty();
+        }
+        if (expected) {
             log.debug("{}: nobody waits for it, dropped: {}", child.name(), message);
         } else {
             child.lines()
@@ -298,20 +430,27 @@ final class StdioConnection implements BackendConnection, Child.Listener, OpenQu
         } else if (method.endsWith("/list_changed") || method.equals("notifications/resources/updated")) {
             send(Optional.empty(), message);
         } else {
-            send(calls.unattributed(listening), message);
+            send(unattributed(), message);
         }
     }
 
     private void progress(Envelope message) {
-        Optional<RunningCalls.Told> told = message.progressToken().flatMap(calls::ofToken);
-        if (told.isEmpty()) {
+        Optional<RequestId> theirs = message.progressToken();
+        Optional<Running> call;
+        Optional<RequestId> task;
+        synchronized (this) {
+            call = theirs.map(tokens::get);
+            task = theirs.map(taskTokens::get);
+        }
+        if (call.isPresent()) {
+            RequestId token = call.get().token.or(() -> theirs).orElseThrow();
+            send(Optional.of(call.get().sink), message.withProgressToken(token));
+        } else if (task.isPresent()) {
+            send(unattributed(), message.withProgressToken(task.get()));
+        } else {
             log.debug("{}: no running call asked for it, dropped: {}", child.name(), message);
             listening.unsolicited();
-            return;
         }
-        send(
-                told.get().call().or(() -> calls.unattributed(listening)),
-                message.withProgressToken(told.get().token()));
     }
 
     private void send(Optional<CallSink> call, Envelope message) {
@@ -325,12 +464,7 @@ final class StdioConnection implements BackendConnection, Child.Listener, OpenQu
     }
 
     @Override
-    public boolean runs(CallSink call) {
-        return calls.runs(call);
-    }
-
-    @Override
-    public void sent(int bytes, CompletionStage<Void> commit) {
-        gate.sent(bytes, commit);
+    public synchronized boolean runs(CallSink call) {
+        return calls.values().stream().anyMatch(running -> running.sink == call);
     }
 }

@@ -81,7 +81,7 @@ class StdioBackpressureTest {
     private static long heldReaders() {
         return Thread.getAllStackTraces().values().stream()
                 .filter(frames -> Arrays.stream(frames)
-                        .anyMatch(frame -> frame.getClassName().equals(CommitGate.class.getName())))
+                        .anyMatch(frame -> frame.getMethodName().equals("awaitReady")))
                 .count();
     }
 

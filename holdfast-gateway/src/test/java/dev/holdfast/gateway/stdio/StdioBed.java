@@ -42,16 +42,17 @@ public final class StdioBed implements AutoCloseable {
         backend = new StdioBackend(command, options, processes, MOST_CHILDREN, clock, ByteBudget.ofHeap());
     }
 
-    StdioBed(ServerCommand command, StdioOptions options, OpeningGate gate) {
-        this(command, options, gate, ByteBudget.ofHeap());
+    StdioBed(ServerCommand command, StdioOptions options, int openings) {
+        this(command, options, openings, ByteBudget.ofHeap());
     }
 
     StdioBed(ServerCommand command, StdioOptions options, ByteBudget outputs) {
-        this(command, options, OpeningGate.ofMachine(), outputs);
+        this(command, options, StdioBackend.mostOpenings(), outputs);
     }
 
-    private StdioBed(ServerCommand command, StdioOptions options, OpeningGate gate, ByteBudget outputs) {
-        backend = new StdioBackend(command, options, Processes.ofThisMachine(), MOST_CHILDREN, clock, gate, outputs);
+    private StdioBed(ServerCommand command, StdioOptions options, int openings, ByteBudget outputs) {
+        backend =
+                new StdioBackend(command, options, Processes.ofThisMachine(), MOST_CHILDREN, clock, openings, outputs);
     }
 
     /** Runs a shell script as the server; {@code $1} and so on are the arguments. */

@@ -46,7 +46,7 @@ class StdioOpeningsTest {
         String starts = "mkdir \"$1/$$\"; n=$(ls \"$1\" | wc -l); echo $n >> \"$2\"; "
                 + "sleep $((n * 4 / 10)).$((n * 4 % 10)); rmdir \"$1/$$\"; ";
         ServerCommand slow = StdioBed.script(starts + ANSWERS, busy, counts);
-        try (StdioBed bed = new StdioBed(slow, IMPATIENT, new OpeningGate(3))) {
+        try (StdioBed bed = new StdioBed(slow, IMPATIENT, 3)) {
             long start = System.nanoTime();
             List<CompletionStage<Outcome>> all =
                     Stream.generate(bed::open).limit(24).toList();
@@ -63,7 +63,7 @@ class StdioOpeningsTest {
 
     @Test
     void oneThatIsGivenUpWhileItWaitsEndsAtOnceAndIsNotStarted() throws IOException {
-        try (StdioBed bed = new StdioBed(whenTold(), StdioBed.HASTY, new OpeningGate(1))) {
+        try (StdioBed bed = new StdioBed(whenTold(), StdioBed.HASTY, 1)) {
             CompletionStage<Outcome> first = bed.open();
             CompletionStage<Outcome> second = bed.open();
             Wait.until("the first child runs", () -> bed.backend.size() > 0);
@@ -84,7 +84,7 @@ class StdioOpeningsTest {
 
     @Test
     void oneThatFailsLetsTheNextBegin() {
-        try (StdioBed bed = new StdioBed(StdioBed.script("exit 3"), StdioBed.HASTY, new OpeningGate(1))) {
+        try (StdioBed bed = new StdioBed(StdioBed.script("exit 3"), StdioBed.HASTY, 1)) {
             List<CompletionStage<Outcome>> all =
                     Stream.generate(bed::open).limit(3).toList();
 
@@ -95,7 +95,7 @@ class StdioOpeningsTest {
 
     @Test
     void aBackendThatClosesRefusesThoseThatWaitAndStartsNoneOfThem() {
-        StdioBed bed = new StdioBed(StdioBed.script(StdioBed.READS), StdioBed.HASTY, new OpeningGate(1));
+        StdioBed bed = new StdioBed(StdioBed.script(StdioBed.READS), StdioBed.HASTY, 1);
         List<CompletionStage<Outcome>> all = Stream.generate(bed::open).limit(5).toList();
         Wait.until("the first child runs", () -> bed.backend.size() == 1);
 
