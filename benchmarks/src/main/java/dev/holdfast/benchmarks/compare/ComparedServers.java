@@ -9,6 +9,15 @@ import java.util.concurrent.atomic.AtomicInteger;
 /** How each peer is started: with the settings that its own documentation gives, and a heap of one size for every Java server. */
 final class ComparedServers {
     private static final List<String> HEAP = List.of("-Xms1g", "-Xmx1g");
+    /** Leaves a Spring Boot application without a registry of meters. */
+    private static final String NO_METERS = "--spring.autoconfigure.exclude="
+            + "org.springframework.boot.micrometer.metrics.autoconfigure.CompositeMeterRegistryAutoConfiguration,"
+            + "org.springframework.boot.micrometer.metrics.autoconfigure.MetricsAutoConfiguration,"
+            + "org.springframework.boot.micrometer.metrics.autoconfigure.export.simple.SimpleMetricsExportAutoConfiguration";
+
+    /** Spring's own observation of requests costs what it costs without Holdfast too. */
+    private static final String NO_HTTP_OBSERVATION = "--management.observations.enable.http=false";
+
     private static final String SERVER = "dev.holdfast.benchmarks.server.ServerMain";
 
     private final String java = ProcessHandle.current().info().command().orElse("java");
@@ -51,25 +60,36 @@ final class ComparedServers {
 
     /** Spring AI's transport in Spring Boot. */
     Peer springAi() {
-        return spring("spring-ai", "false");
+        return spring("spring-ai", "--holdfast.enabled=false", NO_METERS);
     }
 
     /** The same application with the starter switched on. */
     Peer springHoldfast() {
-        return spring("holdfast", "true");
+        return spring("holdfast", NO_METERS);
     }
 
-    private Peer spring(String name, String enabled) {
+    /** The same with meters in Spring Boot's registry, and no observations. */
+    Peer springMetered() {
+        return spring("metered", NO_HTTP_OBSERVATION, "--management.observations.enable.mcp=false");
+    }
+
+    /** The same with an observation of each call, of which Spring Boot makes meters. */
+    Peer springObserved() {
+        return spring("observed", NO_HTTP_OBSERVATION);
+    }
+
+    private Peer spring(String name, String... properties) {
         Path jar = peer("spring/target/spring-peer.jar");
-        return Peer.onJvm(
-                name,
-                port -> java(
-                        "-jar",
-                        jar.toString(),
-                        "--server.port=" + port,
-                        // else Tomcat closes each connection after a hundred requests
-                        "--server.tomcat.max-keep-alive-requests=-1",
-                        "--holdfast.enabled=" + enabled));
+        return Peer.onJvm(name, port -> {
+            List<String> command = java(
+                    "-jar",
+                    jar.toString(),
+                    "--server.port=" + port,
+                    // else Tomcat closes each connection after a hundred requests
+                    "--server.tomcat.max-keep-alive-requests=-1");
+            command.addAll(List.of(properties));
+            return command;
+        });
     }
 
     Peer quarkus() {

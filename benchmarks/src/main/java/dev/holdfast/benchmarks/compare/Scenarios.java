@@ -42,6 +42,7 @@ final class Scenarios {
                 echo("sync", "tomcat"),
                 messages(),
                 spring(),
+                meters(),
                 others(),
                 store(),
                 redis(),
@@ -121,6 +122,15 @@ final class Scenarios {
                 List.of(peers.springHoldfast(), peers.springAi()),
                 List.of(new Trial(
                         Workload.ECHO, List.of(atLeast(1.5, RATE, "spring-ai"), atMost(1.0, P99, "spring-ai")))));
+    }
+
+    private Scenario meters() {
+        return new Contest(
+                "meters",
+                "Holdfast's starter in Spring Boot: with meters, with an observation of each call too, with neither",
+                List.of(peers.springMetered(), peers.springObserved(), peers.springHoldfast()),
+                List.of(new Trial(
+                        Workload.ECHO, List.of(atLeast(0.97, RATE, "holdfast"), atMost(1.03, ALLOCATED, "holdfast")))));
     }
 
     private Scenario others() {
