@@ -1,5 +1,7 @@
 package dev.holdfast.micrometer;
 
+import static java.util.Objects.requireNonNull;
+
 import dev.holdfast.CallListener;
 import dev.holdfast.CallWatch;
 import dev.holdfast.Session;
@@ -8,16 +10,15 @@ import dev.holdfast.json.CallFacts;
 import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.OutboundMessage;
+import io.micrometer.core.instrument.Clock;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
 import java.time.Duration;
 import java.util.EnumMap;
-import java.util.EnumSet;
 import java.util.Map;
-import java.util.Objects;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.function.UnaryOperator;
 
 /**
  * How long requests take, by their method, and those of tools by the tool, and by how they end. A client may call any tool by any name, and
@@ -53,12 +54,11 @@ final class CallMeters implements CallListener {
         LOST
     }
 
-    private static final Set<Outcome> OF_METHODS = EnumSet.complementOf(EnumSet.of(Outcome.TOOL_ERROR));
-
     private final MeterRegistry registry;
-    /** By method: there are only so many names. */
+    private final Clock clock;
+    /** By method, then by outcome; there are only so many methods. */
     private final Map<String, Map<Outcome, Timer>> methods = new ConcurrentHashMap<>();
-    /** By tool, the others among them. */
+    /** By tool, then by outcome; {@link Tags#OTHER} is one of them. */
     private final Map<String, Map<Outcome, Timer>> tools = new ConcurrentHashMap<>();
 
     private final Map<Outcome, Timer> otherTools;
@@ -66,100 +66,96 @@ final class CallMeters implements CallListener {
     /** Registers those of calls of tools, so that whoever watches sees them begin at zero. */
     CallMeters(MeterRegistry registry) {
         this.registry = registry;
+        this.clock = registry.config().clock();
         this.otherTools = ofTool(Tags.OTHER);
         tools.put(Tags.OTHER, otherTools);
         methods.put(TOOLS_CALL, ofMethod(TOOLS_CALL));
     }
 
     private Map<Outcome, Timer> ofMethod(String method) {
-        Timer.Builder timers = Timer.builder("holdfast.calls")
-                .description("Requests, from when they go to their backend until their answer is committed")
-                .tag("method", method)
-                .serviceLevelObjectives(BUCKETS);
-        return register(timers, OF_METHODS);
+        return register(
+                Timer.builder("holdfast.calls")
+                        .description("Requests, from when they go to their backend until their answer is committed")
+                        .tag("method", method)
+                        .serviceLevelObjectives(BUCKETS),
+                outcome -> outcome == Outcome.TOOL_ERROR ? Outcome.ANSWERED : outcome);
     }
 
     private Map<Outcome, Timer> ofTool(String tool) {
-        Timer.Builder timers = Timer.builder("holdfast.tool.calls")
-                .description("Calls of tools, from when they go to their backend until their answer is committed")
-                .tag("tool", tool);
-        return register(timers, EnumSet.allOf(Outcome.class));
+        return register(
+                Timer.builder("holdfast.tool.calls")
+                        .description(
+                                "Calls of tools, from when they go to their backend until their answer is committed")
+                        .tag("tool", tool),
+                outcome -> outcome);
     }
 
-    private Map<Outcome, Timer> register(Timer.Builder timers, Set<Outcome> outcomes) {
+    private Map<Outcome, Timer> register(Timer.Builder timer, UnaryOperator<Outcome> counted) {
         Map<Outcome, Timer> byOutcome = new EnumMap<>(Outcome.class);
-        outcomes.forEach(outcome ->
-                byOutcome.put(outcome, timers.tag("outcome", Tags.of(outcome)).register(registry)));
+        for (Outcome outcome : Outcome.values()) {
+            byOutcome.put(
+                    outcome,
+                    timer.tag("outcome", Tags.of(counted.apply(outcome))).register(registry));
+        }
         return byOutcome;
     }
 
     @Override
     public CallWatch started(Session session, InboundMessage request) {
         String method = Tags.method(request.method());
-        Map<Outcome, Timer> byOutcome = methods.computeIfAbsent(method, this::ofMethod);
-        String tool = method.equals(TOOLS_CALL) ? tag(CallFacts.named(request).orElse(Tags.OTHER)) : "";
-        return new Measured(method, tool, byOutcome, now());
+        String tool = method.equals(TOOLS_CALL) ? CallFacts.named(request).orElse(Tags.OTHER) : Tags.OTHER;
+        // a long name is not kept while the call runs
+        return new Measured(
+                method,
+                tool.length() <= MOST_CHARS ? tool : Tags.OTHER,
+                methods.computeIfAbsent(method, this::ofMethod),
+                clock.monotonicTime());
     }
 
-    /** A long name is not kept while the call runs. */
-    private static String tag(String tool) {
-        return tool.length() <= MOST_CHARS ? tool : Tags.OTHER;
-    }
-
-    private long now() {
-        return registry.config().clock().monotonicTime();
-    }
-
-    private boolean hasRoom() {
-        return tools.size() <= MOST_TOOLS;
-    }
-
-    /** There is such a tool. */
+    /** There is such a tool: it gets meters of its own, as long as there is room. */
     private synchronized void known(String tool) {
-        if (!tools.containsKey(tool) && hasRoom()) {
-            tools.put(tool, ofTool(tool));
+        if (tool.length() <= MOST_CHARS && tools.size() <= MOST_TOOLS) {
+            tools.computeIfAbsent(tool, this::ofTool);
         }
     }
 
     private final class Measured implements CallWatch {
         private final String method;
         private final String tool;
-        private final Map<Outcome, Timer> byOutcome;
+        private final Map<Outcome, Timer> timers;
         private final long began;
 
-        private Measured(String method, String tool, Map<Outcome, Timer> byOutcome, long began) {
+        private Measured(String method, String tool, Map<Outcome, Timer> timers, long began) {
             this.method = method;
             this.tool = tool;
-            this.byOutcome = byOutcome;
+            this.timers = timers;
             this.began = began;
         }
 
         private void over(Outcome outcome) {
-            long took = now() - began;
-            record(byOutcome, outcome == Outcome.TOOL_ERROR ? Outcome.ANSWERED : outcome, took);
+            long took = clock.monotonicTime() - began;
+            requireNonNull(timers.get(outcome)).record(took, TimeUnit.NANOSECONDS);
             if (method.equals(TOOLS_CALL)) {
-                if (outcome == Outcome.ANSWERED && !tools.containsKey(tool) && hasRoom()) {
+                if (outcome == Outcome.ANSWERED && !tools.containsKey(tool) && tools.size() <= MOST_TOOLS) {
                     known(tool);
                 }
-                record(tools.getOrDefault(tool, otherTools), outcome, took);
+                requireNonNull(tools.getOrDefault(tool, otherTools).get(outcome))
+                        .record(took, TimeUnit.NANOSECONDS);
             }
-        }
-
-        private static void record(Map<Outcome, Timer> timers, Outcome outcome, long nanos) {
-            Objects.requireNonNull(timers.get(outcome)).record(nanos, TimeUnit.NANOSECONDS);
         }
 
         @Override
         public void answered(OutboundMessage answer) {
             if (answer.kind() == EventKind.ERROR) {
                 over(Outcome.FAILED);
-                return;
-            }
-            boolean failed = method.equals(TOOLS_CALL)
-                    && AnswerFacts.ofToolResult(answer.bytes()).toolError();
-            over(failed ? Outcome.TOOL_ERROR : Outcome.ANSWERED);
-            if (method.equals(TOOLS_LIST) && hasRoom()) {
-                AnswerFacts.toolNames(answer.bytes()).forEach(name -> known(tag(name)));
+            } else if (method.equals(TOOLS_CALL)) {
+                boolean failed = AnswerFacts.ofToolResult(answer.bytes()).toolError();
+                over(failed ? Outcome.TOOL_ERROR : Outcome.ANSWERED);
+            } else {
+                over(Outcome.ANSWERED);
+                if (method.equals(TOOLS_LIST) && tools.size() <= MOST_TOOLS) {
+                    AnswerFacts.toolNames(answer.bytes()).forEach(CallMeters.this::known);
+                }
             }
         }
 

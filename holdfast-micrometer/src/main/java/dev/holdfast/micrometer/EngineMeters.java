@@ -12,7 +12,6 @@ import io.micrometer.core.instrument.MeterRegistry;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
-import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;
@@ -25,19 +24,16 @@ final class EngineMeters {
 
     private final MeterRegistry registry;
     private final Supplier<EngineStats> source;
-    private final LongSupplier clock;
     private final List<Meter> registered = new ArrayList<>();
     private volatile @Nullable Dated last;
 
     /** Registers them. */
-    EngineMeters(MeterRegistry registry, Supplier<EngineStats> stats, LongSupplier clock) {
+    EngineMeters(MeterRegistry registry, Supplier<EngineStats> stats) {
         this.registry = registry;
         this.source = stats;
-        this.clock = clock;
         held();
         sessions();
         reading();
-        refusals();
     }
 
     void remove() {
@@ -45,22 +41,13 @@ final class EngineMeters {
     }
 
     private void held() {
+        String byState = "Sessions by state; those that are parked wait in the store";
         for (SessionState state : SessionState.values()) {
             if (state != SessionState.CLOSED) {
-                gauge(
-                        "holdfast.sessions",
-                        "Sessions by state; those that are parked wait in the store",
-                        s -> s.states().getOrDefault(state, 0),
-                        "state",
-                        Tags.of(state));
+                gauge("holdfast.sessions", byState, s -> s.states().getOrDefault(state, 0), "state", Tags.of(state));
             }
         }
-        gauge(
-                "holdfast.sessions",
-                "Sessions by state; those that are parked wait in the store",
-                EngineStats::parked,
-                "state",
-                "parked");
+        gauge("holdfast.sessions", byState, EngineStats::parked, "state", "parked");
         gauge("holdfast.connections", "Connections that read a stream", EngineStats::connections);
         gauge(
                 "holdfast.calls.running",
@@ -87,18 +74,9 @@ final class EngineMeters {
     }
 
     private void reading() {
-        counter(
-                "holdfast.streams.attached",
-                "Connections by GET: to the listening stream, or back to a stream with an event id",
-                EngineStats::listened,
-                "how",
-                "listened");
-        counter(
-                "holdfast.streams.attached",
-                "Connections by GET: to the listening stream, or back to a stream with an event id",
-                EngineStats::resumed,
-                "how",
-                "resumed");
+        String byGet = "Connections by GET: to the listening stream, or back to a stream with an event id";
+        counter("holdfast.streams.attached", byGet, EngineStats::listened, "how", "listened");
+        counter("holdfast.streams.attached", byGet, EngineStats::resumed, "how", "resumed");
         counter(
                 "holdfast.streams.superseded",
                 "Connections that a newer one of the same stream has replaced",
@@ -127,9 +105,6 @@ final class EngineMeters {
                     "outcome",
                     Tags.of(kind));
         }
-    }
-
-    private void refusals() {
         for (Refusal reason : Refusal.values()) {
             counter(
                     "holdfast.refusals",
@@ -162,7 +137,7 @@ final class EngineMeters {
     /** Asked for again only when it is a tenth of a second old: a scrape reads many meters. */
     private EngineStats stats() {
         Dated known = last;
-        long now = clock.getAsLong();
+        long now = System.nanoTime();
         if (known == null || now - known.at >= FRESH_NANOS) {
             known = new Dated(source.get(), now);
             last = known;

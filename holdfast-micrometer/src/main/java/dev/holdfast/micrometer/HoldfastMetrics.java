@@ -8,8 +8,6 @@ import dev.holdfast.spi.SessionStore;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
 import java.time.Duration;
-import java.util.EnumMap;
-import java.util.Map;
 import java.util.Objects;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -53,7 +51,7 @@ public final class HoldfastMetrics implements AutoCloseable {
 
     /** Registers what an engine holds and counts. Its stats are read when a meter is, and no more often than ten times a second. */
     public void watch(SessionEngine engine) {
-        watched.add(new EngineMeters(registry, engine::stats, System::nanoTime));
+        watched.add(new EngineMeters(registry, engine::stats));
     }
 
     /**
@@ -68,29 +66,29 @@ public final class HoldfastMetrics implements AutoCloseable {
     }
 
     /** How long sessions take to get a fresh backend. */
-    private static final class Restores implements SessionLifecycleListener {
-        private final Map<RestoreOutcome, Timer> timers = new EnumMap<>(RestoreOutcome.class);
-
-        Restores(MeterRegistry registry) {
+    private record Restores(MeterRegistry registry) implements SessionLifecycleListener {
+        Restores {
             for (RestoreOutcome outcome : RestoreOutcome.values()) {
-                timers.put(
-                        outcome,
-                        Timer.builder("holdfast.restores")
-                                .description("Attempts to bring a fresh backend to the state of the one before")
-                                .tag("outcome", Tags.of(outcome))
-                                .serviceLevelObjectives(
-                                        Duration.ofMillis(10),
-                                        Duration.ofMillis(100),
-                                        Duration.ofSeconds(1),
-                                        Duration.ofSeconds(10),
-                                        Duration.ofSeconds(30))
-                                .register(registry));
+                timer(registry, outcome);
             }
+        }
+
+        private static Timer timer(MeterRegistry registry, RestoreOutcome outcome) {
+            return Timer.builder("holdfast.restores")
+                    .description("Attempts to bring a fresh backend to the state of the one before")
+                    .tag("outcome", Tags.of(outcome))
+                    .serviceLevelObjectives(
+                            Duration.ofMillis(10),
+                            Duration.ofMillis(100),
+                            Duration.ofSeconds(1),
+                            Duration.ofSeconds(10),
+                            Duration.ofSeconds(30))
+                    .register(registry);
         }
 
         @Override
         public void onRestoreEnded(String sessionId, RestoreOutcome outcome, Duration took) {
-            Objects.requireNonNull(timers.get(outcome)).record(took);
+            timer(registry, outcome).record(took);
         }
     }
 }

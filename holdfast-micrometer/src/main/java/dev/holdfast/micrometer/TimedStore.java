@@ -12,20 +12,19 @@ import dev.holdfast.spi.SessionRecord;
 import dev.holdfast.spi.SessionStore;
 import dev.holdfast.spi.StaleEpochException;
 import dev.holdfast.spi.StreamId;
+import io.micrometer.core.instrument.Clock;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
 import java.time.Duration;
 import java.time.InstantSource;
-import java.util.EnumMap;
 import java.util.List;
-import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A store of which is measured how long it takes for what it is asked to do, and how often it refuses or fails. Every method of {@link
@@ -42,31 +41,76 @@ class TimedStore implements SessionStore {
         Duration.ofSeconds(10)
     };
 
-    private enum Operation {
-        CREATE,
-        CLAIM,
-        LOOK,
-        APPEND,
-        READ,
-        DELETE,
-        FENCE,
-        TOKEN
+    /** One kind of work, with its timers by how it ended. */
+    static final class Operation {
+        private final Clock clock;
+        private final Timer done;
+        private final Timer refused;
+        private final Timer failed;
+
+        private Operation(MeterRegistry registry, String name) {
+            clock = registry.config().clock();
+            done = timer(registry, name, "done");
+            refused = timer(registry, name, "refused");
+            failed = timer(registry, name, "failed");
+        }
+
+        private static Timer timer(MeterRegistry registry, String name, String outcome) {
+            return Timer.builder("holdfast.store.operations")
+                    .description("What the session store was asked to do, until it was done, was refused or had failed")
+                    .tag("operation", name)
+                    .tag("outcome", outcome)
+                    .serviceLevelObjectives(BUCKETS)
+                    .register(registry);
+        }
+
+        /** Measures until the stage is complete, which is returned as it is. */
+        <T> CompletionStage<T> time(Supplier<CompletionStage<T>> work) {
+            long began = clock.monotonicTime();
+            CompletionStage<T> stage;
+            try {
+                stage = work.get();
+            } catch (RuntimeException e) {
+                ended(e, began);
+                throw e;
+            }
+            if (stage instanceof CompletableFuture<T> future && future.isDone() && !future.isCompletedExceptionally()) {
+                done.record(clock.monotonicTime() - began, TimeUnit.NANOSECONDS);
+            } else {
+                stage.whenComplete((value, failure) -> ended(failure, began));
+            }
+            return stage;
+        }
+
+        /** A store that works refuses an epoch that is over, and a session that is there already or is not there ({@link SessionStore}). */
+        private void ended(@Nullable Throwable failure, long began) {
+            Throwable cause = failure instanceof CompletionException ? failure.getCause() : failure;
+            boolean refusal = cause instanceof StaleEpochException || cause instanceof IllegalStateException;
+            Timer timer = failure == null ? done : refusal ? refused : failed;
+            timer.record(clock.monotonicTime() - began, TimeUnit.NANOSECONDS);
+        }
     }
 
-    private record Timers(Timer done, Timer refused, Timer failed) {}
-
     private final SessionStore store;
-    private final MeterRegistry registry;
-    private final Map<Operation, Timers> timers = new EnumMap<>(Operation.class);
+    final Operation creates;
+    final Operation claims;
+    final Operation looks;
+    final Operation appends;
+    final Operation reads;
+    final Operation deletes;
+    final Operation fences;
+    final Operation tokens;
 
     private TimedStore(SessionStore store, MeterRegistry registry) {
         this.store = store;
-        this.registry = registry;
-        for (Operation operation : Operation.values()) {
-            timers.put(
-                    operation,
-                    new Timers(timer(operation, "done"), timer(operation, "refused"), timer(operation, "failed")));
-        }
+        this.creates = new Operation(registry, "create");
+        this.claims = new Operation(registry, "claim");
+        this.looks = new Operation(registry, "look");
+        this.appends = new Operation(registry, "append");
+        this.reads = new Operation(registry, "read");
+        this.deletes = new Operation(registry, "delete");
+        this.fences = new Operation(registry, "fence");
+        this.tokens = new Operation(registry, "token");
     }
 
     static SessionStore of(SessionStore store, MeterRegistry registry) {
@@ -74,48 +118,6 @@ class TimedStore implements SessionStore {
         return store.promise().shared() && store.cluster().isPresent()
                 ? Shared.timed(store, registry)
                 : new TimedStore(store, registry);
-    }
-
-    private Timer timer(Operation operation, String outcome) {
-        return Timer.builder("holdfast.store.operations")
-                .description("What the session store was asked to do, until it was done, was refused or had failed")
-                .tag("operation", Tags.of(operation))
-                .tag("outcome", outcome)
-                .serviceLevelObjectives(BUCKETS)
-                .register(registry);
-    }
-
-    /** Measures until the stage is complete, which is returned as it is. */
-    private <T> CompletionStage<T> time(Operation operation, Supplier<CompletionStage<T>> work) {
-        Timers of = Objects.requireNonNull(timers.get(operation));
-        long began = now();
-        CompletionStage<T> stage;
-        try {
-            stage = work.get();
-        } catch (RuntimeException e) {
-            record(of.failed, began);
-            throw e;
-        }
-        if (stage instanceof CompletableFuture<T> future && future.isDone() && !future.isCompletedExceptionally()) {
-            record(of.done, began);
-        } else {
-            stage.whenComplete((value, failure) -> record(failure == null ? of.done : notDone(of, failure), began));
-        }
-        return stage;
-    }
-
-    /** A store that works refuses an epoch that is over, and a session that is there already or is not there ({@link SessionStore}). */
-    private static Timer notDone(Timers of, Throwable failure) {
-        Throwable cause = failure instanceof CompletionException ? failure.getCause() : failure;
-        return cause instanceof StaleEpochException || cause instanceof IllegalStateException ? of.refused : of.failed;
-    }
-
-    private long now() {
-        return registry.config().clock().monotonicTime();
-    }
-
-    private void record(Timer timer, long began) {
-        timer.record(now() - began, TimeUnit.NANOSECONDS);
     }
 
     @Override
@@ -135,37 +137,37 @@ class TimedStore implements SessionStore {
 
     @Override
     public CompletionStage<Void> create(SessionKey key, Epoch epoch, SessionRecord record) {
-        return time(Operation.CREATE, () -> store.create(key, epoch, record));
+        return creates.time(() -> store.create(key, epoch, record));
     }
 
     @Override
     public CompletionStage<Optional<Claim>> claim(SessionKey key, int nonce) {
-        return time(Operation.CLAIM, () -> store.claim(key, nonce));
+        return claims.time(() -> store.claim(key, nonce));
     }
 
     @Override
     public CompletionStage<Optional<Look>> look(SessionKey key) {
-        return time(Operation.LOOK, () -> store.look(key));
+        return looks.time(() -> store.look(key));
     }
 
     @Override
     public CompletionStage<Void> append(SessionKey key, Epoch epoch, Append append) {
-        return time(Operation.APPEND, () -> store.append(key, epoch, append));
+        return appends.time(() -> store.append(key, epoch, append));
     }
 
     @Override
     public CompletionStage<List<Event>> read(SessionKey key, StreamId stream, long after, int maxBytes) {
-        return time(Operation.READ, () -> store.read(key, stream, after, maxBytes));
+        return reads.time(() -> store.read(key, stream, after, maxBytes));
     }
 
     @Override
     public CompletionStage<Void> delete(SessionKey key) {
-        return time(Operation.DELETE, () -> store.delete(key));
+        return deletes.time(() -> store.delete(key));
     }
 
     @Override
     public CompletionStage<Boolean> delete(SessionKey key, Epoch epoch) {
-        return time(Operation.DELETE, () -> store.delete(key, epoch));
+        return deletes.time(() -> store.delete(key, epoch));
     }
 
     @Override
@@ -209,33 +211,33 @@ class TimedStore implements SessionStore {
 
         @Override
         public CompletionStage<Void> create(SessionKey key, Epoch epoch, SessionRecord record, String node) {
-            return super.time(Operation.CREATE, () -> store.create(key, epoch, record, node));
+            return creates.time(() -> store.create(key, epoch, record, node));
         }
 
         @Override
         public CompletionStage<Optional<Joined>> join(SessionKey key, int nonce, String node) {
-            return super.time(Operation.CLAIM, () -> store.join(key, nonce, node));
+            return claims.time(() -> store.join(key, nonce, node));
         }
 
         @Override
         public CompletionStage<List<Member>> members(SessionKey key) {
-            return super.time(Operation.LOOK, () -> store.members(key));
+            return looks.time(() -> store.members(key));
         }
 
         @Override
         public CompletionStage<Boolean> fence(SessionKey key, Epoch epoch) {
-            return super.time(Operation.FENCE, () -> store.fence(key, epoch));
+            return fences.time(() -> store.fence(key, epoch));
         }
 
         @Override
         public CompletionStage<Appended> commit(SessionKey key, Epoch epoch, long number, Append append) {
-            return super.time(Operation.APPEND, () -> store.commit(key, epoch, number, append));
+            return appends.time(() -> store.commit(key, epoch, number, append));
         }
 
         @Override
         public CompletionStage<Long> token(
                 SessionKey key, Epoch epoch, StreamId stream, Part part, long expected, long token) {
-            return super.time(Operation.TOKEN, () -> store.token(key, epoch, stream, part, expected, token));
+            return tokens.time(() -> store.token(key, epoch, stream, part, expected, token));
         }
 
         @Override
