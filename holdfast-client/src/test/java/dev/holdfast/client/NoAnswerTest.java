@@ -16,6 +16,7 @@ import java.io.IOException;
 import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.parallel.Execution;
@@ -25,6 +26,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Calls at a server that answers in order, and with no answer. */
+@Tag("jdk")
 @Timeout(30)
 @Execution(ExecutionMode.CONCURRENT)
 class NoAnswerTest {

@@ -11,11 +11,13 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** {@code --exit-with-parent}, where the process that has started a gateway or a bridge is killed. */
+@Tag("jdk")
 @Timeout(120)
 class ExitWithParentTest {
     /** A parent whose own parent does not collect it when it has ended, and that says its number and that of what it starts. */

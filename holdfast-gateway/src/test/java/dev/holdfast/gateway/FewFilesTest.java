@@ -15,11 +15,13 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A gateway that may open few files, and strangers who open more connections than that. */
+@Tag("jdk")
 @Timeout(180)
 class FewFilesTest {
     private static final int FILES = 300;

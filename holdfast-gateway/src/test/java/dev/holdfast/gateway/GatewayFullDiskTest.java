@@ -22,11 +22,13 @@ import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The gateway as a process of its own, on a disk that fills up under it, and has room again later. */
+@Tag("jdk")
 @Timeout(100)
 class GatewayFullDiskTest {
     private static final Duration PROMPT = Duration.ofSeconds(15);

@@ -8,11 +8,13 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Iterator;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What a running gateway tells Prometheus. */
+@Tag("jdk")
 @Timeout(60)
 class GatewayMetricsTest {
     private static final String TOKEN = "alice-0123456789abcdef";

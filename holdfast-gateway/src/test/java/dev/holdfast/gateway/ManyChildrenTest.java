@@ -15,11 +15,13 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What many idle sessions cost a gateway, and its end. {@code -Dholdfast.children=3000} asks for as many as that. */
+@Tag("jdk")
 @Timeout(600)
 class ManyChildrenTest {
     private static final int CHILDREN = Integer.getInteger("holdfast.children", 50);

@@ -9,11 +9,13 @@ import java.util.ArrayDeque;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The collector that the launcher chooses does not let garbage take a quarter of the machine, whatever the release of Java. */
+@Tag("jdk")
 @Timeout(120)
 class OldGenerationTest {
     private static final long MEBIBYTE = 1 << 20;

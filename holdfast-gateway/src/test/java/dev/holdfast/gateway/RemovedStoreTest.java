@@ -10,11 +10,13 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Gateways as processes of their own, of which one loses the folder of its store. */
+@Tag("jdk")
 @Timeout(100)
 class RemovedStoreTest {
     @TempDir

@@ -14,11 +14,13 @@ import java.net.SocketException;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** A peer that stops reading and never closes, and comes back: what it left unread fits into the kernel, or does not. */
+@Tag("jdk")
 @Timeout(60)
 class StuckPeerTest {
     private static final int SMALL = 4096;

@@ -11,11 +11,13 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Children that outlive a gateway which nobody has asked to end. */
+@Tag("jdk")
 @Timeout(180)
 class SurvivingChildrenTest {
     /** Minds neither the end of its input nor TERM, and has a child of its own. */

@@ -14,11 +14,13 @@ import java.util.ArrayList;
 import java.util.List;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A gateway in front of an upstream over TLS, which is trusted by what the JVM trusts. */
+@Tag("jdk")
 @Timeout(180)
 class UpstreamTlsTest {
     private static final String PASSWORD = "changeit";

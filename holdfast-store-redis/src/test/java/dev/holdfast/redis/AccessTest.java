@@ -17,12 +17,14 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Who may use Redis, over what, and where in it the store is. */
+@Tag("jdk")
 class AccessTest {
     private static final String PASSWORD = "s3cret-of-the-test";
 

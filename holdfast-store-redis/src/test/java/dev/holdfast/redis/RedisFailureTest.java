@@ -25,9 +25,11 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Redis stands still, forgets its scripts, or cannot be reached any more though no connection breaks. */
+@Tag("jdk")
 class RedisFailureTest {
     private static final Duration TIMEOUT = Duration.ofSeconds(5);
     private static final Duration SOON = Duration.ofMillis(200);

@@ -13,8 +13,10 @@ import dev.holdfast.tck.UnreadableContract;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Tag;
 
 /** The store in Redis keeps the contract. */
+@Tag("jdk")
 class RedisStoreTest {
     private static RedisServer server;
 

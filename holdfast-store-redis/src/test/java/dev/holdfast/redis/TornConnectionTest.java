@@ -17,9 +17,11 @@ import java.util.function.LongConsumer;
 import java.util.function.LongSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The connection to Redis breaks at any byte of a commit and of its answer: acknowledged or not, it is done once. */
+@Tag("jdk")
 class TornConnectionTest {
     private static final long CUTS = Long.getLong("holdfast.cuts", 20);
 

@@ -9,10 +9,12 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A disk that is full makes appends fail and nothing else, and once there is room again the store goes on by itself. */
+@Tag("jdk")
 class FullDiskTest {
     /** Mounts a small disk where that is allowed, else lets no file grow: a write fails halfway through either way. */
     private static final String SMALL_DISK = """

@@ -14,11 +14,13 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** A process that is killed in the middle of its appends has lost nothing that was acknowledged. */
+@Tag("jdk")
 class KillTest {
     private static final int SESSIONS = 16;
     private static final int ENOUGH = 3_000;

@@ -9,8 +9,10 @@ import dev.holdfast.tck.SessionsContract;
 import dev.holdfast.tck.TornTailContract;
 import dev.holdfast.tck.UnreadableContract;
 import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Tag;
 
 /** The store keeps the contract with fsync. */
+@Tag("jdk")
 class SyncedContractTest {
     private static FolderBed bed() {
         return new FolderBed(Durability.POWER_LOSS);

@@ -28,11 +28,13 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.slf4j.LoggerFactory;
 
 /** What the log has of an upstream that is away. */
+@Tag("jdk")
 @Timeout(30)
 class WatchedSenderTest {
     private final Logger logger = (Logger) LoggerFactory.getLogger(WatchedSender.class);

@@ -17,11 +17,13 @@ import java.util.regex.Pattern;
 import java.util.spi.ToolProvider;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** An application on the module path compiles, runs with the SDK's adapter and the RocksDB store, and sees public packages only. */
+@Tag("jdk")
 @Timeout(120)
 class ModulePathTest {
     private static final Path SOURCES = Path.of("src/test/modular");

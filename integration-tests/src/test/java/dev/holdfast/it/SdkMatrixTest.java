@@ -42,6 +42,7 @@ import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
 /** The table in {@code docs/java-sdk.md}: what holds with each version of the SDK, in each container, over each protocol. */
+@Tag("jdk")
 @Tag("sdk")
 @ParameterizedClass
 @MethodSource("everywhere")

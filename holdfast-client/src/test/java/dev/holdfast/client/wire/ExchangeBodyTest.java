@@ -23,9 +23,11 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Flow;
 import java.util.concurrent.ScheduledExecutorService;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The body of an answer, as the sender brings it. */
+@Tag("jdk")
 class ExchangeBodyTest {
     private record Head(int statusCode, HttpHeaders headers) implements ResponseInfo {
         @Override

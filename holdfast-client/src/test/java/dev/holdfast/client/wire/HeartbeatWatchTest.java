@@ -3,9 +3,11 @@ package dev.holdfast.client.wire;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.time.Duration;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** What heartbeats teach. */
+@Tag("jdk")
 class HeartbeatWatchTest {
     private final HeartbeatWatch watch = new HeartbeatWatch(Duration.ZERO);
     private final HeartbeatWatch.Rhythm beats = new HeartbeatWatch.Rhythm(watch);

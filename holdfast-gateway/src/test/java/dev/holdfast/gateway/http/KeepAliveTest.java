@@ -21,10 +21,12 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** How long a connection is kept between two requests, and that this is no limit for requests. */
+@Tag("jdk")
 @Timeout(60)
 class KeepAliveTest {
     private static final Duration KEPT = Duration.ofSeconds(4);

@@ -17,6 +17,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -24,6 +25,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.slf4j.LoggerFactory;
 
 /** What others on the machine can read or change, and should not, is named in the log with its mode. */
+@Tag("jdk")
 class OpenToOthersTest {
     private final Logger logger = (Logger) LoggerFactory.getLogger(OpenToOthers.class);
     private final ListAppender<ILoggingEvent> log = new ListAppender<>();

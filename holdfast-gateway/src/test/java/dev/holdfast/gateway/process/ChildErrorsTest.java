@@ -14,10 +14,12 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
 
 /** A child that floods its error output does not flood the log. */
+@Tag("jdk")
 class ChildErrorsTest {
     private final Logger logger = (Logger) LoggerFactory.getLogger("dev.holdfast.gateway");
     private final ListAppender<ILoggingEvent> log = new ListAppender<>();

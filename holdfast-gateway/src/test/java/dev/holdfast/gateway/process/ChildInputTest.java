@@ -16,10 +16,12 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** What waits for children that do not read. */
+@Tag("jdk")
 @Timeout(30)
 class ChildInputTest {
     private static final int LINE = 1 << 20;

@@ -16,11 +16,13 @@ import java.util.Set;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.slf4j.LoggerFactory;
 
+@Tag("jdk")
 @Timeout(60)
 class RememberedProcessesTest {
     private static final Logger LOGGER = (Logger) LoggerFactory.getLogger(RememberedProcesses.class);

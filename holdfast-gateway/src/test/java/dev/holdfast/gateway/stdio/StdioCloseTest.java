@@ -22,12 +22,14 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
+@Tag("jdk")
 @Timeout(60)
 class StdioCloseTest {
     private static final StdioOptions PATIENT = TestOptions.graces(Duration.ofSeconds(15), Duration.ofSeconds(15));

@@ -10,10 +10,12 @@ import dev.holdfast.spi.BackendConnection;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
+@Tag("jdk")
 @Timeout(60)
 class StdioDeathTest {
     private static final Duration AT_ONCE = Duration.ofSeconds(15);

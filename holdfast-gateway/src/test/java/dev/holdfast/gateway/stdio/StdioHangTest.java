@@ -12,10 +12,12 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
+@Tag("jdk")
 @Timeout(60)
 class StdioHangTest {
     private static final StdioOptions OPTIONS = TestOptions.pingPatience(StdioBed.HASTY, Duration.ofSeconds(1));

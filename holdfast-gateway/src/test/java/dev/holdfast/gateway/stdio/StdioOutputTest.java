@@ -18,11 +18,13 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Large lines of several children, for which there is little room. */
+@Tag("jdk")
 @Timeout(60)
 class StdioOutputTest {
     private static final Duration LONG = Duration.ofMinutes(10);
