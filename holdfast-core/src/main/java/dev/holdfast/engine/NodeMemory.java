@@ -198,7 +198,7 @@ final class NodeMemory implements StreamSetting.NodeTotal {
     private boolean endLargest(List<Share> shares, long fair) {
         Optional<Share> largest = shares.stream().findFirst().filter(share -> share.size > fair);
         largest.ifPresent(share -> {
-            share.session.end().end(EndReason.OVERFLOW);
+            share.session.end(EndReason.OVERFLOW);
             letLeave(new Share(share.session, share.session.weight()));
         });
         return largest.isPresent();

@@ -135,7 +135,7 @@ final class Opener {
         session.opening().start();
         host.makeRoom();
         if (host.draining()) {
-            session.end().end(EndReason.DRAINED);
+            session.end(EndReason.DRAINED);
             return new Unavailable(Refusal.DRAINING);
         }
         if (!cluster.holds(session.key())) {

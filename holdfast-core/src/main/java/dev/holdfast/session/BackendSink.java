@@ -39,12 +39,12 @@ final class BackendSink implements ListeningSink {
 
     /** Opens the connection; nobody has given that up yet. */
     CompletionStage<Backend.Outcome> open(InboundMessage initialize, boolean restores) {
-        Epoch present = core.look(core.log().epochs()::present);
+        Epoch present = core.log.look(core.log.epochs()::present);
         String name = Long.toString(present.nonce(), 36) + "." + incarnation;
         try {
-            return core.host()
+            return core.host
                     .backend()
-                    .open(new Backend.OpenRequest(initialize, core.principal(), name, restores), this)
+                    .open(new Backend.OpenRequest(initialize, core.principal, name, restores), this)
                     .whenComplete((outcome, failure) -> opened());
         } catch (Throwable e) {
             return CompletableFuture.failedFuture(e);
@@ -75,7 +75,7 @@ final class BackendSink implements ListeningSink {
 
     @Override
     public void onAbandon(Runnable next) {
-        boolean late = core.step(step -> {
+        boolean late = core.log.step(step -> {
             hook = opened ? BackendSink::nothing : next;
             return abandoned;
         });
@@ -86,7 +86,7 @@ final class BackendSink implements ListeningSink {
 
     @Override
     public void onAnswer(Consumer<InboundMessage> next) {
-        core.run(step -> answers = Optional.of(next));
+        core.log.run(step -> answers = Optional.of(next));
     }
 
     /** Who takes answers while there is no connection. */
@@ -101,7 +101,7 @@ final class BackendSink implements ListeningSink {
 
     @Override
     public void unsolicited() {
-        core.host().telemetry().unsolicited();
+        core.host.telemetry().unsolicited();
     }
 
     @Override
@@ -116,7 +116,7 @@ final class BackendSink implements ListeningSink {
 
     /** The opening is over: nobody can give it up any more. */
     private void opened() {
-        core.run(step -> {
+        core.log.run(step -> {
             opened = true;
             hook = BackendSink::nothing;
         });
@@ -124,7 +124,7 @@ final class BackendSink implements ListeningSink {
 
     /** Nobody waits for the connection any more. */
     void abandon() {
-        Runnable now = core.step(step -> {
+        Runnable now = core.log.step(step -> {
             abandoned = !opened;
             return hook;
         });
@@ -138,7 +138,7 @@ final class BackendSink implements ListeningSink {
     /** Ends a connection to a backend; a drain waits for it. */
     static void close(BackendConnection last, SessionCore core) {
         try {
-            core.host().closing(last.close().whenComplete((done, failure) -> {
+            core.host.closing(last.close().whenComplete((done, failure) -> {
                 if (failure != null) {
                     logger.error("session {}: the backend did not close", core.shortId(), failure);
                 }

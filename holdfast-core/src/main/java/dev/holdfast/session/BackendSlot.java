@@ -108,7 +108,6 @@ final class BackendSlot {
     private final Outbound outbound;
     private final Readers readers;
     private final Calls calls;
-    private final ServerIdentity identity;
 
     private State state = State.NEW;
     private int latest;
@@ -127,12 +126,11 @@ final class BackendSlot {
     /** Those who have got the latest, and wait for something of it. */
     private Set<User> awaiting = Set.of();
 
-    BackendSlot(SessionCore core, Outbound outbound, Readers readers, Calls calls, ServerIdentity identity) {
+    BackendSlot(SessionCore core, Outbound outbound, Readers readers, Calls calls) {
         this.core = core;
         this.outbound = outbound;
         this.readers = readers;
         this.calls = calls;
-        this.identity = identity;
     }
 
     /**
@@ -158,7 +156,7 @@ final class BackendSlot {
     }
 
     Presence presence() {
-        return core.look(this::whatIsThere);
+        return core.log.look(this::whatIsThere);
     }
 
     private Presence whatIsThere() {
@@ -176,7 +174,7 @@ final class BackendSlot {
 
     /** Opens the first connection, for the client's own {@code initialize}; empty if there is or was one. */
     Optional<CompletionStage<Backend.Outcome>> open(InboundMessage initialize) {
-        int first = core.step(step -> {
+        int first = core.log.step(step -> {
             if (state != State.NEW) {
                 return NONE;
             }
@@ -188,7 +186,7 @@ final class BackendSlot {
 
     private CompletionStage<Backend.Outcome> open(InboundMessage initialize, int incarnation, boolean restores) {
         BackendSink fresh = new BackendSink(core, outbound, readers, this, incarnation);
-        core.run(step -> {
+        core.log.run(step -> {
             if (state == State.CLOSED) {
                 step.then(fresh::abandon);
             } else {
@@ -200,7 +198,7 @@ final class BackendSlot {
 
     /** The first connection is there, even if it was lost again already; false if the slot was closed meanwhile. */
     boolean connected(BackendConnection first) {
-        return core.step(step -> {
+        return core.log.step(step -> {
             if (state != State.OPENING) {
                 step.then(() -> BackendSink.close(first, core));
                 return false;
@@ -222,11 +220,11 @@ final class BackendSlot {
 
     /** The backend has refused the client's {@code initialize}; the client may try again. */
     void notOpened() {
-        core.run(step -> {
+        core.log.run(step -> {
             if (state == State.OPENING) {
                 state = State.NEW;
                 gone(latest, step);
-                calls.answers().backendLost(UNINITIALIZED, step);
+                outbound.backendLost(UNINITIALIZED, step);
                 takeAll(step).forEach(entry -> entry.user.turnAway(UNINITIALIZED, step));
             }
         });
@@ -234,7 +232,7 @@ final class BackendSlot {
 
     /** Lets somebody use the backend: now, or when it is restored; false if that cannot be. */
     boolean use(User user) {
-        BackendConnection now = core.step(step -> state == State.CONNECTED ? hand(user, step) : null);
+        BackendConnection now = core.log.step(step -> state == State.CONNECTED ? hand(user, step) : null);
         if (now != null) {
             user.use(now);
             return true;
@@ -249,7 +247,7 @@ final class BackendSlot {
     }
 
     private boolean useLater(User user) {
-        return core.<Boolean>step(step -> {
+        return core.log.<Boolean>step(step -> {
             if (state == State.CONNECTED) {
                 // it is there since a moment ago
                 BackendConnection now = hand(user, step);
@@ -302,7 +300,7 @@ final class BackendSlot {
     private boolean add(User user, Step step) {
         long bytes = user.bytes();
         if (waiting.size() >= MOST_WAITING
-                || waitingBytes + bytes > core.host().limits().sessionBytes()) {
+                || waitingBytes + bytes > core.host.limits().sessionBytes()) {
             return false;
         }
         waiting.addLast(new Waiting(user, bytes));
@@ -340,11 +338,11 @@ final class BackendSlot {
             next.get().use(fresh);
             next = nextUser(present);
         }
-        core.host().makeRoom();
+        core.host.makeRoom();
     }
 
     private Optional<User> nextUser(int present) {
-        return core.step(step -> {
+        return core.log.step(step -> {
             if (state != State.SERVING || !present(present)) {
                 return Optional.empty();
             }
@@ -360,7 +358,7 @@ final class BackendSlot {
 
     /** Opens a fresh one if there was one and nobody has asked for it yet. */
     void restore() {
-        core.run(step -> {
+        core.log.run(step -> {
             if (state == State.EMPTY) {
                 restore(step);
                 unasked = true;
@@ -377,7 +375,7 @@ final class BackendSlot {
         state = State.RESTORING;
         served = false;
         unasked = false;
-        restoringSince = core.now();
+        restoringSince = core.clock.now();
         return ++latest;
     }
 
@@ -386,7 +384,8 @@ final class BackendSlot {
     }
 
     private void restore(int next) {
-        InboundMessage initialize = core.look(() -> core.journal().initialize().withContext(context()));
+        InboundMessage initialize =
+                core.log.look(() -> core.journal.initialize().withContext(context()));
         open(initialize, next, true).whenComplete((outcome, failure) -> {
             if (failure != null) {
                 logger.error("session {}: the backend could not be opened", core.shortId(), failure);
@@ -413,7 +412,7 @@ final class BackendSlot {
     }
 
     private void replay(int restored, Backend.Opened fresh) {
-        boolean wanted = core.step(step -> {
+        boolean wanted = core.log.step(step -> {
             boolean awaited = restoring(restored);
             connection = awaited ? fresh.connection() : connection;
             return awaited;
@@ -426,8 +425,8 @@ final class BackendSlot {
             giveUp(restored, "the backend now speaks revision " + fresh.revision());
             return;
         }
-        List<InboundMessage> messages = core.look(core.journal()::replay);
-        core.host().later(() -> notRestored(restored, MUTE), REPLAY_MILLIS);
+        List<InboundMessage> messages = core.log.look(core.journal::replay);
+        core.host.later(() -> notRestored(restored, MUTE), REPLAY_MILLIS);
         CatchUp.replay(core.id(), messages, fresh.connection()).whenComplete((done, failure) -> {
             if (failure != null && (failure instanceof Error || failure.getCause() instanceof Error)) {
                 notRestored(restored, "the backend failed");
@@ -441,7 +440,7 @@ final class BackendSlot {
 
     /** A fresh backend is there, in the state of the one before. */
     private void restored(int restored, Backend.Opened fresh) {
-        boolean wanted = core.step(step -> {
+        boolean wanted = core.log.step(step -> {
             boolean awaited = restoring(restored);
             if (awaited) {
                 state = State.SERVING;
@@ -450,21 +449,21 @@ final class BackendSlot {
             return awaited;
         });
         if (wanted) {
-            identity.again(() -> present(restored), fresh.response());
+            outbound.replaced(() -> present(restored), fresh.response());
             serve(restored, fresh.connection());
         }
     }
 
     private void tell(RestoreOutcome outcome, Step step) {
-        Duration took = Duration.ofNanos(core.now() - restoringSince);
-        step.then(() -> core.host().telemetry().restoreEnded(core.id(), outcome, took));
+        Duration took = Duration.ofNanos(core.clock.now() - restoringSince);
+        step.then(() -> core.host.telemetry().restoreEnded(core.id(), outcome, took));
     }
 
     /** The session cannot go on with any backend: nobody gets another one, though the end of the session may take its time. */
     private void giveUp(int restored, String cause) {
-        core.run(step -> {
+        core.log.run(step -> {
             if (endRestore(restored, cause, RestoreOutcome.FAILED, step)) {
-                step.then(() -> core.host().telemetry().backendNotRestored(core.id(), cause));
+                step.then(() -> core.host.telemetry().backendNotRestored(core.id(), cause));
                 close(step);
                 step.end(EndReason.RESTORE_FAILED);
             }
@@ -473,7 +472,7 @@ final class BackendSlot {
 
     /** There is no backend for the moment: whoever comes next may try again. */
     private void putOff(int restored, String cause) {
-        core.run(step -> endRestore(restored, cause, RestoreOutcome.PUT_OFF, step));
+        core.log.run(step -> endRestore(restored, cause, RestoreOutcome.PUT_OFF, step));
     }
 
     /** Ends a restore, if it is under way: what it has asked is withdrawn, and those who waited for it are refused. */
@@ -484,7 +483,7 @@ final class BackendSlot {
         state = State.EMPTY;
         gone(restored, step);
         tell(outcome, step);
-        calls.answers().backendLost(cause, step);
+        outbound.backendLost(cause, step);
         if (unasked && outcome == RestoreOutcome.PUT_OFF && !waiting.isEmpty()) {
             restore(step);
         } else {
@@ -495,7 +494,7 @@ final class BackendSlot {
 
     /** This incarnation is of no use, if its restore is still under way. */
     private void notRestored(int which, String cause) {
-        core.run(step -> {
+        core.log.run(step -> {
             if (restoring(which)) {
                 lose(which, cause, List.of(), step);
             }
@@ -516,7 +515,7 @@ final class BackendSlot {
 
     /** An incarnation is gone, and has done nothing of some requests. */
     void lost(int which, String cause, List<InboundMessage> untouched) {
-        core.run(step -> {
+        core.log.run(step -> {
             if (present(which) && state != State.CLOSED) {
                 lose(which, cause, untouched, step);
             } else {
@@ -530,9 +529,9 @@ final class BackendSlot {
         gone(which, step);
         Optional<BackendConnection> dead = disconnect();
         List<User> again = calls.untouched(untouched, request -> request.incarnation() == which, step);
-        calls.answers().backendLost(cause, step);
+        outbound.backendLost(cause, step);
         addAll(again, step).forEach(user -> user.turnAway(cause, step));
-        step.then(() -> core.host().telemetry().backendLost(core.id(), cause));
+        step.then(() -> core.host.telemetry().backendLost(core.id(), cause));
         dead.ifPresent(last -> step.then(() -> BackendSink.close(last, core)));
         replace(which, cause, step);
     }
@@ -568,9 +567,9 @@ final class BackendSlot {
 
     /** Ends the backend for another session's, unless it is in use; who needs it next gets a fresh one. */
     boolean release() {
-        return core.<Boolean>step(step -> {
+        return core.log.<Boolean>step(step -> {
             BackendConnection unused = connection;
-            Lifecycle.State now = core.lifecycle().state();
+            Lifecycle.State now = core.lifecycle.state();
             if (state != State.CONNECTED || unused == null || now.works() || now.closed() || readers.isRead()) {
                 return false;
             }
@@ -579,8 +578,8 @@ final class BackendSlot {
             connection = null;
             // what it has set there must not keep it in memory
             sink = null;
-            calls.answers().backendLost("another session needed the backend", step);
-            step.then(() -> core.host().telemetry().backendReleased(core.id()));
+            outbound.backendLost("another session needed the backend", step);
+            step.then(() -> core.host.telemetry().backendReleased(core.id()));
             step.then(() -> BackendSink.close(unused, core));
             return true;
         });

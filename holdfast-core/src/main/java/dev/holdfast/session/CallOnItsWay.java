@@ -17,7 +17,7 @@ import java.util.Optional;
  */
 public final class CallOnItsWay {
     private final SessionCore core;
-    private final List<InboundMessage> requests;
+    final List<InboundMessage> requests;
     private volatile List<Long> behind = List.of();
 
     private long number = Cancellation.ANY;
@@ -30,8 +30,8 @@ public final class CallOnItsWay {
 
     /** Sets out; returns why it does not, if so. */
     public Optional<Call.Outcome> begin() {
-        core.host().forwarded(1);
-        Lifecycle.Move move = core.lifecycle().callStarted(core.now());
+        core.host.forwarded(1);
+        Lifecycle.Move move = core.lifecycle.callStarted(core.clock.now());
         Optional<Call.Outcome> refusal = refusal(core.alive(move));
         if (refusal.isPresent()) {
             end();
@@ -43,7 +43,7 @@ public final class CallOnItsWay {
         if (!alive) {
             return Optional.of(new Call.Closed(core.ended()));
         }
-        return core.host().handingOver() ? Optional.of(new Call.Refused(Refusal.DRAINING)) : core.step(this::setOut);
+        return core.host.handingOver() ? Optional.of(new Call.Refused(Refusal.DRAINING)) : core.log.step(this::setOut);
     }
 
     private Optional<Call.Outcome> setOut(Step step) {
@@ -53,23 +53,23 @@ public final class CallOnItsWay {
         }
         Optional<Refusal> noRoom = core.noRoomFor(requests.size());
         if (noRoom.isEmpty()) {
-            behind = core.requests().heard(requests);
-            core.requests().setOut(this, step);
-            core.host().running(core.principal(), requests.size());
+            behind = core.requests.heard(requests);
+            core.requests.setOut(this, step);
+            core.host.running(core.principal, requests.size());
         }
         return noRoom.map(Call.Refused::new);
     }
 
     /** What becomes of it is known. */
     public void end() {
-        core.run(this::arrive);
-        core.lifecycle().callEnded(core.now());
-        core.host().forwarded(-1);
+        core.log.run(this::arrive);
+        core.lifecycle.callEnded(core.clock.now());
+        core.host.forwarded(-1);
     }
 
     /** Its requests run here from now on, or nowhere, or elsewhere. */
     void arrive(Step step) {
-        core.host().running(core.principal(), -core.requests().arrive(this, step));
+        core.host.running(core.principal, -core.requests.arrive(this, step));
     }
 
     public List<InboundMessage> requests() {
@@ -78,13 +78,13 @@ public final class CallOnItsWay {
 
     /** Those of its requests that are not cancelled. */
     public List<InboundMessage> wanted() {
-        return core.look(() -> requests.stream()
+        return core.log.look(() -> requests.stream()
                 .filter(request -> !cancelled.containsKey(request.requiredId()))
                 .toList());
     }
 
     public List<Cancellation> cancellations() {
-        return core.look(() -> List.copyOf(cancelled.values()));
+        return core.log.look(() -> List.copyOf(cancelled.values()));
     }
 
     /** Whether a cancellation means a request of its own that is not cancelled. */
@@ -100,7 +100,7 @@ public final class CallOnItsWay {
 
     /** It is about to be sent under a number. */
     public void sent(long as) {
-        core.run(step -> number = as);
+        core.log.run(step -> number = as);
     }
 
     /** The number under which it was sent last, {@link Cancellation#ANY} if it was not. */

@@ -21,6 +21,7 @@ import dev.holdfast.spi.TooLargeException;
 import java.util.IdentityHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
@@ -36,64 +37,65 @@ import org.slf4j.LoggerFactory;
 final class Calls {
     private static final Logger logger = LoggerFactory.getLogger(Calls.class);
     /** The stream of a call gets the next number of its session. */
-    private static final long NEXT_NUMBER = 0;
+    static final long NEXT_NUMBER = 0;
 
     private final SessionCore core;
-    private final Answers answers;
+    private final Outbound outbound;
     private final Readers readers;
 
-    Calls(SessionCore core, Answers answers, Readers readers) {
+    Calls(SessionCore core, Outbound outbound, Readers readers) {
         this.core = core;
-        this.answers = answers;
+        this.outbound = outbound;
         this.readers = readers;
-    }
-
-    Answers answers() {
-        return answers;
     }
 
     /**
      * Opens a call. Where its stream is its own, the store works and no other node shares it, the call runs at once, and its start
      * is stored with its first message; else it runs when the store has its start.
+     *
+     * @param number that of its stream, which no other one has, if it came in on another node; else {@link #NEXT_NUMBER}
+     * @param behind the cancellations that had come before it, where it came in; empty where it comes in now
+     * @param arriving the same call, if it was on its way until now
      */
-    CompletionStage<Call.Outcome> call(List<InboundMessage> messages) {
-        return call(messages, NEXT_NUMBER, () -> core.requests().heard(messages), Optional.empty());
-    }
-
-    /** Opens a call of another node, whose stream gets a number that no other one has. */
-    CompletionStage<Call.Outcome> call(List<InboundMessage> messages, long number, List<Long> behind) {
-        return call(messages, number, () -> behind, Optional.empty());
-    }
-
-    /** Opens a call that was on its way until now. */
-    CompletionStage<Call.Outcome> call(CallOnItsWay arriving) {
-        return call(arriving.requests(), NEXT_NUMBER, arriving::behind, Optional.of(arriving));
-    }
-
-    private CompletionStage<Call.Outcome> call(
-            List<InboundMessage> messages, long number, Supplier<List<Long>> behind, Optional<CallOnItsWay> arriving) {
+    CompletionStage<Call.Outcome> call(
+            List<InboundMessage> messages, long number, Optional<List<Long>> behind, Optional<CallOnItsWay> arriving) {
         byte[] extension = harmless(messages) ? LiveCall.Rerun.first(messages.get(0)) : SessionRecord.NO_EXTENSION;
-        Supplier<CompletionStage<Call.Outcome>> outcome = core.step(step -> {
+        Supplier<CompletionStage<Call.Outcome>> outcome = core.log.step(step -> {
             arriving.ifPresent(call -> call.arrive(step));
             Optional<Call.Outcome> refusal = refusal(messages);
             if (refusal.isPresent()) {
                 return () -> CompletableFuture.completedFuture(refusal.get());
             }
-            if (!core.outbox().open() || core.host().store().trouble().isPresent()) {
+            if (!core.outbox.open() || core.host.store().trouble().isPresent()) {
                 return () -> CompletableFuture.failedFuture(new StoreUnavailableException(null));
             }
-            long now = core.now();
-            Lifecycle.Move move = core.lifecycle().callStarted(now);
-            if (move.leavesClosed()) {
+            boolean prompt =
+                    !core.listensOnly && !core.host.shared() && core.host.storeWorks() && core.outbox.answered();
+            long now = core.clock.now();
+            Lifecycle.Move move = prompt ? core.lifecycle.callAttached(now) : core.lifecycle.callStarted(now);
+            if (!move.quiet()) {
                 step.then(() -> core.alive(move));
+            }
+            if (move.leavesClosed()) {
                 return () -> CompletableFuture.completedFuture(new Call.Closed(core.ended()));
             }
             List<RequestId> ids = ids(messages);
             LiveCall call = create(messages, ids, number, now, step);
-            call.comesBehind(behind.get(), step);
-            Supplier<CompletionStage<Call.Outcome>> begun = begin(call, ids, extension, step);
+            call.behind = behind.orElseGet(() -> core.requests.heard(messages));
+            core.host.running(core.principal, messages.size());
+            if (extension.length > 0) {
+                call.mayBeRerun(step);
+            }
+            core.requests.start(call, step);
+            Start start = new Start(call, new RecordChange.CallStarted(call.id, ids, extension), prompt);
+            if (prompt) {
+                core.outbox.addLazily(start, step);
+                readers.begin(Objects.requireNonNull(call.cursor), step);
+            } else {
+                core.outbox.add(start, step);
+            }
             arriving.ifPresent(on -> on.cancellations().forEach(by -> cancelInFlight(by.of(Cancellation.ANY), step)));
-            return begun;
+            return prompt ? () -> CompletableFuture.completedFuture(new Call.Accepted(call)) : () -> stored(start);
         });
         return outcome.get();
     }
@@ -103,14 +105,14 @@ final class Calls {
         return core.reruns()
                 && messages.size() == 1
                 && !LiveCall.initializes(messages.get(0))
-                && core.host().backend().mayBeRerun(messages.get(0), core.principal());
+                && core.host.backend().mayBeRerun(messages.get(0), core.principal);
     }
 
     private Optional<Call.Outcome> refusal(List<InboundMessage> messages) {
-        if (core.host().draining()) {
+        if (core.host.draining()) {
             return Optional.of(new Call.Refused(Refusal.DRAINING));
         }
-        if (core.lifecycle().state().closed()) {
+        if (core.lifecycle.closed()) {
             return Optional.of(new Call.Closed(core.ended()));
         }
         Optional<RequestId> duplicate = core.duplicate(messages);
@@ -122,22 +124,20 @@ final class Calls {
                 return Optional.of(new Call.Refused(Refusal.BODY_SIZE));
             }
         }
-        if (!core.journal().hasRoom(messages)) {
+        if (!core.journal.hasRoom(messages)) {
             return Optional.of(new Call.Refused(Refusal.JOURNAL));
         }
         return core.noRoomFor(messages.size()).map(Call.Refused::new);
     }
 
     private LiveCall create(List<InboundMessage> messages, List<RequestId> ids, long number, long now, Step step) {
-        StreamId id = number == NEXT_NUMBER
-                ? core.streams().nextId(step)
-                : core.streams().id(number);
-        if (core.listensOnly()) {
-            return LiveCall.unread(id, core.streams().listening(), core.owner(), messages, now);
+        StreamId id = number == NEXT_NUMBER ? core.streams.nextId(step) : core.streams.id(number);
+        if (core.listensOnly) {
+            return new LiveCall(core, id, core.streams.listening(), null, messages, now);
         }
-        StreamCursor reader = StreamCursor.first(
-                readers, LiveStream.begun(id, ids), core.log().epochs().present());
-        return LiveCall.reading(reader, core.owner(), messages, now);
+        StreamCursor cursor = StreamCursor.first(
+                readers, LiveStream.begun(id, ids), core.log.epochs().present());
+        return new LiveCall(core, id, cursor.stream(), cursor, messages, now);
     }
 
     private static List<RequestId> ids(List<InboundMessage> messages) {
@@ -146,37 +146,16 @@ final class Calls {
                 : messages.stream().map(InboundMessage::requiredId).toList();
     }
 
-    private Supplier<CompletionStage<Call.Outcome>> begin(
-            LiveCall call, List<RequestId> ids, byte[] extension, Step step) {
-        core.host().running(core.principal(), call.requests().size());
-        if (extension.length > 0) {
-            call.mayBeRerun(step);
-        }
-        core.requests().start(call, step);
-        boolean prompt = call.cursor().isPresent()
-                && !core.host().shared()
-                && core.host().storeWorks()
-                && core.outbox().answered();
-        Start start = new Start(call, new RecordChange.CallStarted(call.id(), ids, extension), prompt);
-        if (prompt) {
-            core.outbox().addLazily(start, step);
-            Call.Outcome outcome = attached(call, step);
-            return () -> CompletableFuture.completedFuture(outcome);
-        }
-        core.outbox().add(start, step);
-        return () -> stored(start);
-    }
-
     private CompletionStage<Call.Outcome> stored(Start start) {
-        return core.log().stageOf(start).handle((done, failure) -> {
+        return core.log.stageOf(start).handle((done, failure) -> {
             if (failure != null) {
-                core.run(step -> dismissed(start, step));
+                core.log.run(step -> dismissed(start, step));
                 if (start.failure() instanceof TooLargeException) {
                     return new Call.Refused(Refusal.BODY_SIZE);
                 }
                 throw new StoreUnavailableException(failure);
             }
-            return core.step(step -> attached(start.call, step));
+            return core.log.step(step -> attached(start.call, step));
         });
     }
 
@@ -209,9 +188,9 @@ final class Calls {
         @Override
         public void committed(Step step) {
             // one that was refused meanwhile stays so
-            if (!call.stream().recorded() && !call.ended()) {
-                call.stream().record(step);
-                call.stream().reader().ifPresent(step::then);
+            if (!call.stream.recorded() && !call.ended()) {
+                call.stream.record(step);
+                call.stream.reader().ifPresent(step::then);
             }
         }
 
@@ -220,21 +199,18 @@ final class Calls {
             if (!runs) {
                 notStarted(call, step);
             } else if (!call.done()) {
-                core.outbox().add(new Start(call, change, true), step);
+                core.outbox.add(new Start(call, change, true), step);
             }
         }
     }
 
     /** Lets the client of a call read its stream, where it has one of its own. */
     private Call.Outcome attached(LiveCall call, Step step) {
-        Optional<StreamCursor> reader = call.cursor();
-        boolean attached;
-        if (reader.isPresent()) {
-            core.streams().open(reader.get().stream(), step);
-            attached = readers.attach(reader.get(), step);
-        } else {
-            attached = !core.lifecycle().state().closed();
+        StreamCursor cursor = call.cursor;
+        if (cursor != null) {
+            core.streams.open(call.stream, step);
         }
+        boolean attached = cursor != null ? readers.attach(cursor, step) : !core.lifecycle.closed();
         return attached ? new Call.Accepted(call) : new Call.Closed(core.ended());
     }
 
@@ -242,29 +218,28 @@ final class Calls {
      * The store has decided nothing for some seconds: no client waits any longer for a call to start. One that runs already is given up.
      */
     void refuseUnstarted(Step step) {
-        core.outbox().dismissClients(new StoreUnavailableException(null), step);
-        for (CallRequest request : core.requests().all()) {
-            LiveCall call = request.call();
-            Optional<StreamCursor> reader =
-                    call.cursor().filter(mine -> call.stream().reader().isPresent());
-            if (reader.isPresent() && !call.stream().recorded()) {
-                reader.get().refuse(step);
-                step.then(reader.get());
+        core.outbox.dismissClients(new StoreUnavailableException(null), step);
+        for (LiveCall.Request request : core.requests.all()) {
+            LiveCall call = request.call;
+            StreamCursor cursor = call.cursor;
+            if (cursor != null && call.stream.reader().isPresent() && !call.stream.recorded()) {
+                cursor.refuse(step);
+                step.then(cursor);
                 request.stop(step);
-                answers.lose(request, step);
-                core.outbox().whenOpen(step, open -> forgetInStore(call, open));
+                outbound.lose(request, step);
+                core.outbox.whenOpen(step, open -> forgetInStore(call, open));
             }
         }
     }
 
     private void forgetInStore(LiveCall call, Step step) {
-        core.outbox().insist(List.of(new RecordChange.CallEnded(call.id())), step);
+        core.outbox.insist(List.of(new RecordChange.CallEnded(call.id)), step);
     }
 
     /** Nobody waits any longer for the call to start. If the store should have it after all, it has ended. */
     private void dismissed(Start start, Step step) {
         notStarted(start.call, step);
-        if (start.failure() == null && !core.outbox().closed()) {
+        if (start.failure() == null && !core.outbox.closed()) {
             forgetInStore(start.call, step);
         }
     }
@@ -274,7 +249,7 @@ final class Calls {
      * answer on its way into the log: then its client reads that.
      */
     boolean callOff(LiveCall call) {
-        boolean calledOff = core.step(step -> {
+        boolean calledOff = core.log.step(step -> {
             boolean unanswered = call.unanswered();
             if (unanswered) {
                 notStarted(call, step);
@@ -287,18 +262,18 @@ final class Calls {
     }
 
     private void notStarted(LiveCall call, Step step) {
-        call.requests().forEach(request -> {
+        call.requests.forEach(request -> {
             request.close(step);
-            core.requests().end(request, step);
+            core.requests.end(request, step);
         });
-        core.streams().abandon(call.stream(), step);
-        answers.end(call, step);
+        core.streams.abandon(call.stream, step);
+        outbound.end(call, step);
     }
 
     /** Brings a call that was started to the backend, by one task on an executor; empty where nothing is wanted of it any more. */
     Optional<BackendSlot.User> dispatch(LiveCall call, Executor caller) {
         follow(call);
-        if (core.look(call::answered)) {
+        if (core.log.look(call::answered)) {
             caller.execute(() -> {});
             return Optional.empty();
         }
@@ -306,17 +281,17 @@ final class Calls {
     }
 
     void follow(LiveCall call) {
-        call.requests().forEach(this::follow);
+        call.requests.forEach(this::follow);
     }
 
     /** Who follows may come too late. */
-    private void follow(CallRequest request) {
-        CallWatch watch = core.owner().watch(request.message(), request.call().again());
+    private void follow(LiveCall.Request request) {
+        CallWatch watch = core.watch(request.message(), request.call.again());
         if (watch == CallWatch.NONE) {
             return;
         }
-        boolean early = core.step(step -> request.follow(watch, step));
-        if (request.call().cursor().isPresent()) {
+        boolean early = core.log.step(step -> request.follow(watch, step));
+        if (request.call.cursor != null) {
             watch.attached(CallWatch.Attachment.STARTED);
         }
         if (!early && request.cancelled()) {
@@ -330,7 +305,7 @@ final class Calls {
     private final class Dispatch implements BackendSlot.User {
         private final LiveCall call;
         private final Executor caller;
-        private List<CallRequest.Held> handed = List.of();
+        private List<LiveCall.Held> handed = List.of();
 
         private Dispatch(LiveCall call, Executor caller) {
             this.call = call;
@@ -339,14 +314,14 @@ final class Calls {
 
         @Override
         public long bytes() {
-            return call.requests().stream()
+            return call.requests.stream()
                     .mapToLong(request -> request.message().bytes().length)
                     .sum();
         }
 
         @Override
         public Object context() {
-            return call.requests().get(0).message().context();
+            return call.requests.get(0).message().context();
         }
 
         @Override
@@ -357,27 +332,27 @@ final class Calls {
         @Override
         public void use(BackendConnection connection) {
             caller.execute(() -> {
-                for (CallRequest.Held each : handed) {
-                    if (each.request().open()) {
+                for (LiveCall.Held each : handed) {
+                    if (each.request.open()) {
                         start(connection, each);
                     }
                 }
             });
         }
 
-        private void start(BackendConnection connection, CallRequest.Held held) {
-            CallRequest request = held.request();
+        private void start(BackendConnection connection, LiveCall.Held held) {
+            LiveCall.Request request = held.request;
             InboundMessage message = held.takeMessage();
             CallWatch.Scope current = CallWatch.Scope.NONE;
             try {
-                current = held.watch().enter();
+                current = held.watch.enter();
                 connection.call(message, held);
                 if (request.entering()) {
-                    answers.entered(request, held.incarnation());
+                    outbound.entered(request, held.incarnation);
                 }
             } catch (Throwable e) {
                 logger.error("session {}: the backend failed on {}", core.shortId(), message.method(), e);
-                answers.thrown(request, held.incarnation());
+                outbound.thrown(request, held.incarnation);
             } finally {
                 current.close();
                 // an interrupt that its handler leaves behind is not for what comes next on this thread
@@ -387,7 +362,7 @@ final class Calls {
 
         @Override
         public void refused(String cause) {
-            call.requests().forEach(request -> answers.failNow(request, cause));
+            call.requests.forEach(request -> outbound.failNow(request, cause));
             dropped();
         }
 
@@ -403,47 +378,43 @@ final class Calls {
      * @return the number by which other nodes know its call, {@link Cancellation#ANY} where none does; empty if no request is found
      */
     OptionalLong cancel(Cancellation cancellation) {
-        return core.step(step -> {
-            if (core.requests().isFollowed(cancellation)) {
+        return core.log.step(step -> {
+            if (core.requests.isFollowed(cancellation)) {
                 return OptionalLong.of(Cancellation.ANY);
             }
-            Optional<CallOnItsWay> onItsWay = core.requests().cancelOnItsWay(cancellation, step);
+            Optional<CallOnItsWay> onItsWay = core.requests.cancelOnItsWay(cancellation, step);
             return onItsWay.isPresent() ? OptionalLong.of(onItsWay.get().number()) : cancelInFlight(cancellation, step);
         });
     }
 
     private OptionalLong cancelInFlight(Cancellation cancellation, Step step) {
-        Optional<CallRequest> found = core.requests().meant(cancellation);
+        Optional<LiveCall.Request> found = core.requests.meant(cancellation);
         if (found.isEmpty()) {
             return OptionalLong.empty();
         }
-        CallRequest request = found.get();
-        LiveCall call = request.call();
+        LiveCall.Request request = found.get();
+        LiveCall call = request.call;
         request.cancel(cancellation.notification(), step);
-        core.requests().hear(cancellation, true, step);
-        core.requests().end(request, step);
+        core.requests.hear(cancellation, true, step);
+        core.requests.end(request, step);
         if (call.answered()) {
             forgetInStore(call, step);
         }
         if (call.done()) {
-            answers.end(call, step);
-            call.stream().reader().ifPresent(step::then);
+            outbound.end(call, step);
+            call.stream.reader().ifPresent(step::then);
         }
         return OptionalLong.of(call.numberElsewhere());
     }
 
     /** Ends the calls that have run for too long: their clients get an error, their backend is told. */
     void timeOut(long now, Step step) {
-        long limit = core.lifetime().callNanos();
-        List<CallRequest> late = core.requests().overdue(call -> core.clock().passed(limit, call.startedAt(), now));
-        for (CallRequest request : late) {
-            answers.fail(
-                    request,
-                    "the call took longer than "
-                            + EngineClock.text(core.lifetime().call()),
-                    step);
+        long limit = core.lifetime.callNanos();
+        List<LiveCall.Request> late = core.requests.overdue(call -> core.clock.passed(limit, call.startedAt, now));
+        for (LiveCall.Request request : late) {
+            outbound.fail(request, "the call took longer than " + EngineClock.text(core.lifetime.call()), step);
             request.stop(step);
-            step.then(() -> core.host().telemetry().timedOut(core.id()));
+            step.then(() -> core.host.telemetry().timedOut(core.id()));
         }
     }
 
@@ -453,15 +424,15 @@ final class Calls {
      * @param which those of them that it can give back
      * @return those who need another backend for them, one for each call
      */
-    List<BackendSlot.User> untouched(List<InboundMessage> messages, Predicate<CallRequest> which, Step step) {
+    List<BackendSlot.User> untouched(List<InboundMessage> messages, Predicate<LiveCall.Request> which, Step step) {
         // several may have equal ids: a request is known by the object that its own id is
         IdentityHashMap<RequestId, InboundMessage> given = new IdentityHashMap<>();
         messages.forEach(message -> given.put(message.requiredId(), message));
         Set<LiveCall> again = new LinkedHashSet<>();
-        for (CallRequest request : core.requests().all()) {
+        for (LiveCall.Request request : core.requests.all()) {
             InboundMessage message = given.get(request.id());
             if (message != null && which.test(request) && request.giveBack(message, step)) {
-                again.add(request.call());
+                again.add(request.call);
             }
         }
         return again.stream()

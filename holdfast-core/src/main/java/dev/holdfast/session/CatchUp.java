@@ -51,7 +51,7 @@ final class CatchUp {
     CompletionStage<Void> to(SessionRecord record) {
         Map<String, InboundMessage> wanted = wanted(record);
         CompletableFuture<Void> done = new CompletableFuture<>();
-        core.run(step -> {
+        core.log.run(step -> {
             List<InboundMessage> missing = become(record.revision(), wanted, step);
             if (missing.isEmpty() || backend.awaitsJournal()) {
                 step.complete(done);
@@ -71,7 +71,7 @@ final class CatchUp {
     /** Brings the journal alone there: the backend is yet to be opened, and gets it then. */
     void follow(SessionRecord record) {
         Map<String, InboundMessage> wanted = wanted(record);
-        core.run(step -> become(record.revision(), wanted, step));
+        core.log.run(step -> become(record.revision(), wanted, step));
     }
 
     private Map<String, InboundMessage> wanted(SessionRecord record) {
@@ -82,20 +82,20 @@ final class CatchUp {
 
     private List<InboundMessage> become(String revision, Map<String, InboundMessage> wanted, Step step) {
         begin(revision, wanted.remove(SessionRecord.INITIALIZE), step);
-        return core.journal().become(wanted, step);
+        return core.journal.become(wanted, step);
     }
 
     /** Another node has initialized it. */
     private void begin(String revision, @Nullable InboundMessage initialize, Step step) {
         if (initialize != null && backend.existed(step)) {
             core.negotiated(revision);
-            core.journal().accepted(initialize, step);
+            core.journal.accepted(initialize, step);
         }
     }
 
     private InboundMessage message(String key, byte[] bytes) {
         InboundMessage read =
-                UnreadableException.read(() -> core.host().messages().read(bytes));
+                UnreadableException.read(() -> core.host.messages().read(bytes));
         return new InboundMessage(
                 read.kind(), read.id(), read.method(), bytes, new JournalChange.Put(key), InboundMessage.NO_CONTEXT);
     }
@@ -122,8 +122,8 @@ final class CatchUp {
 
         @Override
         public void use(BackendConnection connection) {
-            done.thenRun(() -> core.run(step -> backend.awaitNoMore(this, step)));
-            core.host().later(() -> done.complete(null), BackendSlot.REPLAY_MILLIS);
+            done.thenRun(() -> core.log.run(step -> backend.awaitNoMore(this, step)));
+            core.host.later(() -> done.complete(null), BackendSlot.REPLAY_MILLIS);
             replay(core.id(), missing, connection).whenComplete((sent, failure) -> {
                 if (failure != null) {
                     logger.warn("session {}: the backend refused what another one has accepted", core.shortId());

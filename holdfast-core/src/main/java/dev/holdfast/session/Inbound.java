@@ -29,35 +29,31 @@ final class Inbound {
 
     private final SessionCore core;
     private final BackendSlot backend;
-    private final Answers answers;
     private final Outbound outbound;
-    private final ServerIdentity identity;
 
-    Inbound(SessionCore core, BackendSlot backend, Answers answers, Outbound outbound, ServerIdentity identity) {
+    Inbound(SessionCore core, BackendSlot backend, Outbound outbound) {
         this.core = core;
         this.backend = backend;
-        this.answers = answers;
         this.outbound = outbound;
-        this.identity = identity;
     }
 
     /** Opens the backend; its answer goes the way of every answer. */
-    void initialize(CallRequest request) {
+    void initialize(LiveCall.Request request) {
         backend.open(request.message())
                 .ifPresentOrElse(
                         opening -> opening.whenComplete((outcome, failure) -> opened(request, outcome, failure)),
-                        () -> answers.failNow(request, "the session is initialized already"));
+                        () -> outbound.failNow(request, "the session is initialized already"));
     }
 
-    private void opened(CallRequest request, Backend.@Nullable Outcome outcome, @Nullable Throwable failure) {
+    private void opened(LiveCall.Request request, Backend.@Nullable Outcome outcome, @Nullable Throwable failure) {
         if (outcome instanceof Backend.Opened opened) {
             core.negotiated(opened.revision());
-            core.run(step -> core.journal().accepted(request.message(), step));
-            if (!core.lifecycle().state().closed()) {
-                core.host().telemetry().introduced(core::told);
+            core.log.run(step -> core.journal.accepted(request.message(), step));
+            if (!core.lifecycle.closed()) {
+                core.host.telemetry().introduced(core::told);
             }
-            identity.first(request.message(), opened);
-            core.host().makeRoom();
+            outbound.introduced(request.message(), opened);
+            core.host.makeRoom();
             outbound.send(request, opened.response());
             backend.connected(opened.connection());
         } else if (outcome instanceof Backend.Refused refused) {
@@ -71,18 +67,18 @@ final class Inbound {
         } else {
             logger.error("session {}: could not be initialized", core.shortId(), failure);
             backend.notOpened();
-            answers.failNow(request, "internal error");
+            outbound.failNow(request, "internal error");
         }
     }
 
     /** A client that has left, or was sent away, is refused nothing. */
     private void count(Refusal refusal, String cause) {
-        if (!core.lifecycle().state().closed()) {
-            core.host().telemetry().refused(refusal, cause);
+        if (!core.lifecycle.closed()) {
+            core.host.telemetry().refused(refusal, cause);
         }
     }
 
-    private void notOpened(CallRequest request, OutboundMessage response) {
+    private void notOpened(LiveCall.Request request, OutboundMessage response) {
         backend.notOpened();
         outbound.send(request, response);
     }
@@ -104,7 +100,7 @@ final class Inbound {
     /** Puts what a notification changes into the journal, for a backend that is elsewhere. */
     CompletionStage<Optional<Refusal>> journal(InboundMessage notification) {
         return record(notification, Journal.changes(notification), () -> {
-            core.run(step -> core.journal().apply(notification, step));
+            core.log.run(step -> core.journal.apply(notification, step));
             return TAKEN;
         });
     }
@@ -113,11 +109,11 @@ final class Inbound {
             InboundMessage notification,
             List<RecordChange> changes,
             Supplier<CompletionStage<Optional<Refusal>>> meanwhile) {
-        Supplier<CompletionStage<Optional<Refusal>>> then = core.step(step -> {
-            if (!core.outbox().open()) {
+        Supplier<CompletionStage<Optional<Refusal>>> then = core.log.step(step -> {
+            if (!core.outbox.open()) {
                 return () -> CompletableFuture.failedFuture(new StoreUnavailableException(null));
             }
-            if (!core.journal().hasRoom(List.of(notification))) {
+            if (!core.journal.hasRoom(List.of(notification))) {
                 return () -> refused(Refusal.JOURNAL);
             }
             Pending pending = new Pending(null, changes) {
@@ -128,13 +124,12 @@ final class Inbound {
 
                 @Override
                 public void again(Step step) {
-                    core.outbox().insist(changes, step);
+                    core.outbox.insist(changes, step);
                 }
             };
-            core.outbox().add(pending, step);
+            core.outbox.add(pending, step);
             return () -> {
-                CompletionStage<Void> stored =
-                        StoreQuestion.ask(() -> core.log().stageOf(pending));
+                CompletionStage<Void> stored = StoreQuestion.ask(() -> core.log.stageOf(pending));
                 return meanwhile.get().thenCombine(stored, (refusal, done) -> refusal);
             };
         });
@@ -168,12 +163,12 @@ final class Inbound {
 
         @Override
         public void handedTo(int incarnation, Step step) {
-            core.journal().apply(notification, step);
+            core.journal.apply(notification, step);
         }
 
         @Override
         public void turnedAway(Step step) {
-            core.journal().apply(notification, step);
+            core.journal.apply(notification, step);
         }
 
         @Override
@@ -193,12 +188,12 @@ final class Inbound {
 
     /** Hands an answer to the backend that asked; false if nobody asked, or it was answered already. */
     boolean answer(InboundMessage response) {
-        Optional<Consumer<InboundMessage>> asker = core.step(step -> {
-            Optional<OpenRequests.Question> question = core.requests().answered(response.requiredId(), step);
+        Optional<Consumer<InboundMessage>> asker = core.log.step(step -> {
+            Optional<OpenRequests.Question> question = core.requests.answered(response.requiredId(), step);
             question.ifPresent(asked -> {
                 asked.node().answered = true;
-                core.streams().retention().settle(List.of(asked.node()), step);
-                boolean kept = core.outlives() || core.host().cluster().mayBeReadElsewhere();
+                core.streams.retention().settle(List.of(asked.node()), step);
+                boolean kept = core.outlives() || core.host.cluster().mayBeReadElsewhere();
                 if (kept && asked.node().stream.listening()) {
                     forget(asked.node(), step);
                 }
@@ -216,15 +211,15 @@ final class Inbound {
     private void forget(KeptEvent question, Step step) {
         if (question.placed()) {
             long offset = question.event.offset();
-            core.streams().retention().confirm(question.stream, offset, step);
-            core.streams().retention().forget(question, step);
-            core.outbox().insist(List.of(core.record().read(offset, step)), step);
+            core.streams.retention().confirm(question.stream, offset, step);
+            core.streams.retention().forget(question, step);
+            core.outbox.insist(List.of(core.record.read(offset, step)), step);
         }
     }
 
     /** Answers this incarnation of the backend, if it is still there. */
     void answer(int incarnation, InboundMessage response) {
-        core.look(() -> backend.answers(incarnation)).ifPresent(taker -> answer(taker, response));
+        core.log.look(() -> backend.answers(incarnation)).ifPresent(taker -> answer(taker, response));
     }
 
     private void answer(Consumer<InboundMessage> taker, InboundMessage response) {

@@ -91,7 +91,7 @@ public final class Journal {
             return true;
         }
         List<InboundMessage> before =
-                coming.all().stream().map(CallRequest::message).toList();
+                coming.all().stream().map(LiveCall.Request::message).toList();
         return entries.size() + moreEntries(before) + moreEntries(messages) <= limits.sessionEvents()
                 && bytes + moreBytes(before) + more <= limits.sessionBytes();
     }

@@ -44,10 +44,6 @@ public final class Lifecycle {
             boolean used,
             long since,
             @Nullable EndReason end) {
-        private State(SessionState phase, int readers, int running, boolean handover, boolean used, long since) {
-            this(phase, readers, running, handover, used, since, null);
-        }
-
         /** Whether nothing but a request or a failure ends it. */
         public boolean held() {
             return readers > 0 || works();
@@ -65,6 +61,12 @@ public final class Lifecycle {
 
     /** One step: what was and what is. A step out of CLOSED does not exist, so {@code before} and {@code after} are then one. */
     record Move(State before, State after) {
+        /** Whether the session is open, and nobody has to hear of this step. */
+        boolean quiet() {
+            return after.phase != SessionState.CLOSED
+                    && (before.phase != SessionState.DETACHED || after.phase == SessionState.DETACHED);
+        }
+
         /** Whether it is this step that closed the session: true for exactly one. */
         boolean closes() {
             return after.closed() && !before.closed();
@@ -93,11 +95,15 @@ public final class Lifecycle {
     Lifecycle(Lifetime lifetime, EngineClock clock) {
         this.lifetime = lifetime;
         this.clock = clock;
-        this.state = new AtomicReference<>(new State(SessionState.OPENING, 0, 0, false, false, clock.now()));
+        this.state = new AtomicReference<>(new State(SessionState.OPENING, 0, 0, false, false, clock.now(), null));
     }
 
     public State state() {
         return Objects.requireNonNull(state.get());
+    }
+
+    boolean closed() {
+        return Objects.requireNonNull(state.get()).phase == SessionState.CLOSED;
     }
 
     /**
@@ -106,56 +112,78 @@ public final class Lifecycle {
      * @param as DETACHED where its connections broke when it left; IDLE where its client may read it elsewhere
      */
     Move returned(SessionState as, long now) {
-        return move(s -> new State(as, 0, 0, false, true, now));
+        return move(s -> new State(as, 0, 0, false, true, now, null));
     }
 
     /** The backend is open and the client may know the session. */
     Move opened(long now) {
-        return move(s -> new State(SessionState.IDLE, s.readers, s.running, false, false, now));
+        return move(s -> new State(SessionState.IDLE, s.readers, s.running, false, false, now, null));
     }
 
     /** A connection begins to read, unless the deadline has passed. */
     Move attach(long now) {
-        return move(s -> expired(s, now)
-                ? expired(s)
-                : new State(SessionState.ATTACHED, s.readers + 1, s.running, s.handover, true, now));
+        return use(now, 1, 0);
     }
 
     Move detach(long now, Close how) {
         return move(s -> {
-            if (s.readers > 1) {
-                return new State(SessionState.ATTACHED, s.readers - 1, s.running, s.handover, true, now);
-            }
-            SessionState next = how == Close.BROKEN ? SessionState.DETACHED : SessionState.IDLE;
-            return new State(next, 0, s.running, how == Close.HANDOVER, true, now);
+            boolean last = s.readers <= 1;
+            SessionState next =
+                    !last ? SessionState.ATTACHED : how == Close.BROKEN ? SessionState.DETACHED : SessionState.IDLE;
+            boolean handover = last ? how == Close.HANDOVER : s.handover;
+            return new State(next, last ? 0 : s.readers - 1, s.running, handover, true, now, null);
         });
     }
 
     /** A request came that will open a stream, unless the deadline has passed. */
     Move touch(long now) {
-        return move(
-                s -> expired(s, now) ? expired(s) : new State(s.phase, s.readers, s.running, s.handover, true, now));
+        return use(now, 0, 0);
     }
 
     /** A request came that opens no stream, unless the deadline has passed. */
     Move visit(long now) {
         return move(s -> {
-            if (expired(s, now)) {
-                return expired(s);
-            }
             SessionState next = s.phase == SessionState.DETACHED ? SessionState.IDLE : s.phase;
-            return new State(next, s.readers, s.running, s.handover, true, now);
+            return expired(s, now) ? expired(s) : new State(next, s.readers, s.running, s.handover, true, now, null);
         });
     }
 
     /** A call starts, unless the deadline has passed. */
     Move callStarted(long now) {
-        return move(s ->
-                expired(s, now) ? expired(s) : new State(s.phase, s.readers, s.running + 1, s.handover, true, now));
+        return use(now, 0, 1);
+    }
+
+    /** The same for a call whose connection begins to read at once. */
+    Move callAttached(long now) {
+        return use(now, 1, 1);
     }
 
     Move callEnded(long now) {
-        return move(s -> new State(s.phase, s.readers, s.running - 1, s.handover, true, now));
+        return use(now, 0, -1);
+    }
+
+    /** The client uses the session, unless the deadline has passed: so many more connections read, and so many more calls run. */
+    private Move use(long now, int moreReaders, int moreCalls) {
+        while (true) {
+            State before = state();
+            if (before.phase == SessionState.CLOSED) {
+                return new Move(before, before);
+            }
+            SessionState next = moreReaders > 0 ? SessionState.ATTACHED : before.phase;
+            State after = expired(before, now)
+                    ? expired(before)
+                    : new State(
+                            next,
+                            before.readers + moreReaders,
+                            before.running + moreCalls,
+                            before.handover,
+                            true,
+                            now,
+                            null);
+            if (state.compareAndSet(before, after)) {
+                return new Move(before, after);
+            }
+        }
     }
 
     Move expire(long now) {
@@ -174,7 +202,10 @@ public final class Lifecycle {
 
     /** Whether the deadline of this state has passed, exactly at the boundary included. */
     public boolean expired(State s, long now) {
-        return !s.held() && clock.passed(patience(s), s.since, now);
+        return s.readers == 0
+                && s.running == 0
+                && s.phase != SessionState.OPENING
+                && clock.passed(patience(s), s.since, now);
     }
 
     /** How long this state waits for the client, in nanoseconds. */

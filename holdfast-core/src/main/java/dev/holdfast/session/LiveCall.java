@@ -1,26 +1,42 @@
 package dev.holdfast.session;
 
 import dev.holdfast.Call;
+import dev.holdfast.CallWatch;
 import dev.holdfast.EndReason;
 import dev.holdfast.StreamReader;
 import dev.holdfast.log.LiveStream;
 import dev.holdfast.log.Step;
 import dev.holdfast.log.StreamCursor;
+import dev.holdfast.spi.CallSink;
+import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.JournalChange;
+import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RecordChange;
 import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.SessionRecord;
 import dev.holdfast.spi.StreamId;
 import java.nio.ByteBuffer;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalDouble;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
-/** A call, and its requests. */
+/** A call with its requests, from its start until each of them is answered or given up. */
 public final class LiveCall implements Call {
+    private static final Logger logger = LoggerFactory.getLogger(LiveCall.class);
+    /** How often a request is given to another backend that the ones before did nothing of. */
+    private static final int MOST_RETURNS = 3;
+
     /** Nothing is to be run when the call is over: not yet, or not any more. */
     private enum Nothing implements Runnable {
         YET,
@@ -35,54 +51,49 @@ public final class LiveCall implements Call {
 
     private static final String INITIALIZE = "initialize";
 
-    private final SessionOwner owner;
-    private final StreamId id;
-    private final LiveStream stream;
-    private final Optional<StreamCursor> reader;
-    private final List<CallRequest> requests;
-    private final long startedAt;
-    private List<Long> behind = List.of();
+    private final SessionCore core;
+    /** The name of the call in the log: that of its stream, where it has one of its own. */
+    final StreamId id;
+
+    final LiveStream stream;
+    /** Reads its stream from the start; absent where the answers go to the listening stream, or the client has yet to come back. */
+    final @Nullable StreamCursor cursor;
+
+    final List<Request> requests;
+    final long startedAt;
+    /** Whether this is the client's {@code initialize}, which opens the backend. */
+    final boolean initializes;
+    /** Which cancellations had come before it. */
+    List<Long> behind = List.of();
+
     private boolean over;
     private final AtomicReference<Runnable> afterwards = new AtomicReference<>(Nothing.YET);
     private boolean rerunnable;
     private boolean again;
 
-    private LiveCall(
-            SessionOwner owner,
+    LiveCall(
+            SessionCore core,
             StreamId id,
             LiveStream stream,
-            Optional<StreamCursor> reader,
+            @Nullable StreamCursor cursor,
             List<InboundMessage> messages,
             long startedAt) {
-        this.owner = owner;
+        this.core = core;
         this.id = id;
         this.stream = stream;
-        this.reader = reader;
+        this.cursor = cursor;
         this.startedAt = startedAt;
-        this.requests = new ArrayList<>(messages.size());
-        for (InboundMessage message : messages) {
-            requests.add(new CallRequest(this, message));
+        this.initializes = initializes(messages.get(0));
+        if (messages.size() == 1) {
+            this.requests = List.of(new Request(this, messages.get(0)));
+        } else {
+            this.requests = new ArrayList<>(messages.size());
+            messages.forEach(message -> requests.add(new Request(this, message)));
         }
     }
 
-    /** A call whose stream is its own, and read from its start. */
-    static LiveCall reading(StreamCursor reader, SessionOwner owner, List<InboundMessage> messages, long startedAt) {
-        return new LiveCall(owner, reader.stream().id(), reader.stream(), Optional.of(reader), messages, startedAt);
-    }
-
-    /** A call that nobody reads from its start: its answers go to the listening stream, or its client has yet to come back. */
-    static LiveCall unread(
-            StreamId id, LiveStream stream, SessionOwner owner, List<InboundMessage> messages, long startedAt) {
-        return new LiveCall(owner, id, stream, Optional.empty(), messages, startedAt);
-    }
-
-    SessionOwner owner() {
-        return owner;
-    }
-
-    /** The name of the call in the log: that of its stream, where it has one of its own. */
-    StreamId id() {
-        return id;
+    static boolean initializes(InboundMessage request) {
+        return request.method().equals(INITIALIZE);
     }
 
     /** The number by which other nodes know it, if one has sent it here; else {@link Cancellation#ANY}. */
@@ -90,47 +101,17 @@ public final class LiveCall implements Call {
         return id.number() < LEAST_NUMBER_ELSEWHERE ? Cancellation.ANY : id.number();
     }
 
-    LiveStream stream() {
-        return stream;
-    }
-
     public StreamId streamRead() {
         return stream.id();
     }
 
-    Optional<StreamCursor> cursor() {
-        return reader;
-    }
-
     @Override
     public Optional<StreamReader> reader() {
-        return reader.map(StreamReader.class::cast);
+        return Optional.ofNullable(cursor);
     }
 
-    public List<CallRequest> requests() {
+    public List<Request> requests() {
         return requests;
-    }
-
-    long startedAt() {
-        return startedAt;
-    }
-
-    /** Whether this is the client's {@code initialize}, which opens the backend. */
-    boolean initializes() {
-        return initializes(requests.get(0).message());
-    }
-
-    static boolean initializes(InboundMessage request) {
-        return request.method().equals(INITIALIZE);
-    }
-
-    /** It began behind these cancellations, where it came in. */
-    void comesBehind(List<Long> cancellations, Step step) {
-        behind = cancellations;
-    }
-
-    List<Long> behind() {
-        return behind;
     }
 
     /** It may be run again, should this process end before it. */
@@ -158,27 +139,32 @@ public final class LiveCall implements Call {
 
     @Override
     public void dispatch(Executor caller) {
-        owner.dispatch(this, caller);
+        core.dispatch(this, caller);
     }
 
     /** Gives the requests that still wait into the hands of an incarnation of the backend; returns them. */
-    List<CallRequest.Held> hand(int incarnation, Step step) {
-        if (requests.size() == 1) {
-            CallRequest only = requests.get(0);
-            return only.waits() ? List.of(only.hand(incarnation, step)) : List.of();
-        }
-        List<CallRequest.Held> held = new ArrayList<>(requests.size());
-        for (CallRequest request : requests) {
-            if (request.waits()) {
+    List<Held> hand(int incarnation, Step step) {
+        List<Held> held = new ArrayList<>(requests.size());
+        for (Request request : requests) {
+            if (request.progress == Progress.WAITING) {
                 held.add(request.hand(incarnation, step));
             }
         }
         return held;
     }
 
+    private boolean all(Predicate<Request> what) {
+        for (Request request : requests) {
+            if (!what.test(request)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
     /** Whether every request has its answer in the outbox at least, or was cancelled. */
     boolean answered() {
-        for (CallRequest request : requests) {
+        for (Request request : requests) {
             if (request.open()) {
                 return false;
             }
@@ -188,24 +174,12 @@ public final class LiveCall implements Call {
 
     /** Whether a request waits for its answer, and none has one, be it only in the outbox. */
     boolean unanswered() {
-        boolean waits = false;
-        for (CallRequest request : requests) {
-            if (!request.open() && !request.cancelled()) {
-                return false;
-            }
-            waits |= request.open();
-        }
-        return waits;
+        return !answered() && all(request -> request.open() || request.cancelled());
     }
 
     /** Whether every request has its answer committed, or was cancelled. */
     boolean done() {
-        for (CallRequest request : requests) {
-            if (!request.over()) {
-                return false;
-            }
-        }
-        return true;
+        return all(Request::over);
     }
 
     /** What its record says with the answer that stands in the outbox now: which requests still run, or that none does. */
@@ -215,18 +189,12 @@ public final class LiveCall implements Call {
         }
         // more than one request are never run again: nothing is kept beside
         return new RecordChange.CallStarted(
-                id,
-                requests.stream().filter(CallRequest::open).map(CallRequest::id).toList());
+                id, requests.stream().filter(Request::open).map(Request::id).toList());
     }
 
     /** Why a call that is done has ended. */
     EndReason reason() {
-        for (CallRequest request : requests) {
-            if (!request.cancelled()) {
-                return EndReason.COMPLETED;
-            }
-        }
-        return EndReason.CANCELLED;
+        return all(Request::cancelled) ? EndReason.CANCELLED : EndReason.COMPLETED;
     }
 
     boolean ended() {
@@ -247,6 +215,284 @@ public final class LiveCall implements Call {
     public void whenOver(Runnable task) {
         if (!afterwards.compareAndSet(Nothing.YET, task)) {
             task.run();
+        }
+    }
+
+    private enum Progress {
+        /** No backend has it. */
+        WAITING,
+        /** A backend is being given it. */
+        ENTERING,
+        /** The backend that is being given it was lost; it may still give it back. */
+        STRANDED,
+        /** A backend has it. */
+        RUNNING,
+        /** Its answer stands in the outbox. */
+        ANSWERED,
+        /** Its answer is committed, or there will be none. */
+        OVER
+    }
+
+    /** A request of a call, and what becomes of it. */
+    public static final class Request {
+        final LiveCall call;
+        private InboundMessage message;
+        private volatile Progress progress = Progress.WAITING;
+        private int incarnation;
+        private boolean cancelled;
+        private boolean stopped;
+        private volatile Optional<InboundMessage> cancellation = Optional.empty();
+        /** In whose hands it is, or was last; nobody's once it was given back. */
+        private @Nullable Held holder;
+
+        private int returns;
+        /** How far its client was told that it is, by all runs of it. */
+        private OptionalDouble told = OptionalDouble.empty();
+        /** The same, by those before this one. */
+        private OptionalDouble toldBefore = OptionalDouble.empty();
+
+        private CallWatch watch = CallWatch.NONE;
+
+        private Request(LiveCall call, InboundMessage message) {
+            this.call = call;
+            this.message = message;
+        }
+
+        /** The request as its client has sent it; without its content while a backend has it, unless the journal needs that. */
+        public InboundMessage message() {
+            return message;
+        }
+
+        RequestId id() {
+            return message.requiredId();
+        }
+
+        /** Whether a backend is being given it. */
+        boolean entering() {
+            return progress == Progress.ENTERING || progress == Progress.STRANDED;
+        }
+
+        /** Whether the request is neither answered nor cancelled. */
+        boolean open() {
+            return progress.compareTo(Progress.ANSWERED) < 0;
+        }
+
+        boolean over() {
+            return progress == Progress.OVER;
+        }
+
+        boolean cancelled() {
+            return cancelled;
+        }
+
+        boolean stopped() {
+            return stopped;
+        }
+
+        /** The incarnation of the backend that has the request, 0 for none. */
+        int incarnation() {
+            return incarnation;
+        }
+
+        /** Lets somebody follow the request; false if it is over already. */
+        boolean follow(CallWatch follower, Step step) {
+            watch = over() ? CallWatch.NONE : follower;
+            return !over();
+        }
+
+        CallWatch watch() {
+            return watch;
+        }
+
+        /** Who has followed the request, which is over; told nothing more from here on. */
+        CallWatch lastWatch(Step step) {
+            CallWatch last = watch;
+            watch = CallWatch.NONE;
+            return last;
+        }
+
+        /** Begins to give the request into the hands of an incarnation of the backend. */
+        Held hand(int next, Step step) {
+            progress = Progress.ENTERING;
+            incarnation = next;
+            Held held = new Held(this);
+            holder = held;
+            if (message.journal() instanceof JournalChange.None) {
+                message = message.withoutContent();
+            }
+            return held;
+        }
+
+        /** Whether the request is in these hands, or was last. */
+        boolean isHeldBy(Held held) {
+            return holder == held;
+        }
+
+        /**
+         * The backend has done nothing of the request, and another one may get it. False where it is not in the hands of a backend any
+         * more, gets its answer without one, or came back too often.
+         */
+        boolean giveBack(InboundMessage whole, Step step) {
+            boolean waits = open() && !stopped && progress != Progress.WAITING && returns++ < MOST_RETURNS;
+            if (waits) {
+                progress = Progress.WAITING;
+                incarnation = 0;
+                holder = null;
+                message = whole;
+                toldBefore = told;
+            }
+            return waits;
+        }
+
+        /** Whether this incarnation was lost while it was being given the request. */
+        boolean stranded(int by) {
+            return progress == Progress.STRANDED && incarnation == by;
+        }
+
+        /** The incarnation has been given the request, if it still is in its hands. False if it was lost meanwhile. */
+        boolean entered(int by, Step step) {
+            boolean lost = stranded(by);
+            if (entering() && incarnation == by) {
+                progress = Progress.RUNNING;
+            }
+            return !lost;
+        }
+
+        /** The backend is gone. True if the request ends with it; while that is being given it, it may still give it back. */
+        boolean losesBackend(Step step) {
+            if (entering()) {
+                progress = Progress.STRANDED;
+            }
+            return progress == Progress.RUNNING;
+        }
+
+        /** Whether a message still has a place on the stream. */
+        boolean takes(OutboundMessage answer) {
+            return open() && (!EventKind.answers(answer.kind()) || id().equals(answer.id()));
+        }
+
+        /** Whether progress goes beyond what earlier runs of the request have told; if so, it is told now. */
+        boolean tellsProgress(OptionalDouble here, Step step) {
+            if (toldBefore.isPresent() && here.orElse(Double.NEGATIVE_INFINITY) <= toldBefore.getAsDouble()) {
+                return false;
+            }
+            told = here.isPresent() ? here : told;
+            return true;
+        }
+
+        /** The call is run again, and the client was told of it up to here. */
+        void continues(OptionalDouble upTo, Step step) {
+            told = upTo;
+            toldBefore = upTo;
+        }
+
+        void answer(Step step) {
+            progress = Progress.ANSWERED;
+        }
+
+        /** The store does not have the answer. No backend gets the request again. */
+        void unanswer(Step step) {
+            progress = progress == Progress.ANSWERED ? Progress.RUNNING : progress;
+        }
+
+        /** The answer is committed, or there will be none. */
+        void close(Step step) {
+            progress = Progress.OVER;
+        }
+
+        /** Nobody waits for an answer any more, though there is none. */
+        void cancel(InboundMessage notification, Step step) {
+            progress = Progress.OVER;
+            cancelled = true;
+            cancellation = Optional.of(notification);
+            tellBackend(step);
+            CallWatch last = lastWatch(step);
+            if (last != CallWatch.NONE) {
+                step.then(last::cancelled);
+            }
+        }
+
+        /** The backend shall give up the request, which has got its answer without it. */
+        void stop(Step step) {
+            stopped = true;
+            tellBackend(step);
+        }
+
+        private void tellBackend(Step step) {
+            Held present = holder;
+            if (present != null) {
+                Optional<InboundMessage> notification = cancellation;
+                step.then(() -> present.cancelled(notification));
+            }
+        }
+    }
+
+    /**
+     * A request in the hands of one incarnation of the backend, as that sees it: the way back for the answer, until it has given the
+     * request back, and whom to tell that the request was cancelled, which is the hook that was set last, and that once. Safe for use
+     * by any thread.
+     */
+    static final class Held implements CallSink {
+        private static final CancelHook NOBODY = notification -> {};
+        private static final CancelHook TOLD = notification -> {};
+
+        final Request request;
+        final int incarnation;
+        final CallWatch watch;
+        /** The whole message, until the backend has it. */
+        private @Nullable InboundMessage message;
+
+        private CancelHook hook = NOBODY;
+
+        private Held(Request request) {
+            this.request = request;
+            this.incarnation = request.incarnation;
+            this.watch = request.watch;
+            this.message = request.message;
+        }
+
+        /** Takes the message, once, for the backend. */
+        InboundMessage takeMessage() {
+            InboundMessage whole = Objects.requireNonNull(message);
+            message = null;
+            return whole;
+        }
+
+        @Override
+        public CompletionStage<Void> send(OutboundMessage answer) {
+            return request.call.core.send(this, answer);
+        }
+
+        @Override
+        public void onCancel(CancelHook next) {
+            if (swap(next) == TOLD) {
+                next.cancelled(request.cancellation);
+            }
+        }
+
+        /** Sets the hook, unless one was told already; returns the one before. */
+        private synchronized CancelHook swap(CancelHook next) {
+            CancelHook last = hook;
+            hook = last == TOLD ? TOLD : next;
+            return last;
+        }
+
+        private void cancelled(Optional<InboundMessage> notification) {
+            try {
+                swap(TOLD).cancelled(notification);
+            } catch (Throwable e) {
+                logger.error("a call could not be cancelled", e);
+            }
+        }
+
+        @Override
+        public void disconnect(Duration retry) {
+            request.call.core.disconnect(this, retry);
+        }
+
+        @Override
+        public String sessionId() {
+            return request.call.core.id();
         }
     }
 

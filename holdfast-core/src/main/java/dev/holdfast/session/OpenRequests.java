@@ -31,7 +31,7 @@ final class OpenRequests {
     private static final int MOST_HEARD = 64;
 
     /** In the order in which they began; a client may use one id for several. */
-    private final Set<CallRequest> inFlight = new LinkedHashSet<>(0);
+    private final Set<LiveCall.Request> inFlight = new LinkedHashSet<>(0);
 
     private Set<CallOnItsWay> onTheirWay = Collections.emptySet();
     private Map<Long, Heard> heard = Collections.emptyMap();
@@ -69,7 +69,7 @@ final class OpenRequests {
     Optional<RequestId> inFlight(List<InboundMessage> requests) {
         Set<RequestId> present = new HashSet<>();
         inFlight.forEach(request -> present.add(request.id()));
-        onTheirWay.forEach(call -> call.requests().forEach(request -> present.add(request.requiredId())));
+        onTheirWay.forEach(call -> call.requests.forEach(request -> present.add(request.requiredId())));
         return requests.stream()
                 .map(InboundMessage::requiredId)
                 .filter(present::contains)
@@ -83,7 +83,7 @@ final class OpenRequests {
 
     /** A call is not on its way any more; returns how many of its requests were until now. */
     int arrive(CallOnItsWay call, Step step) {
-        int arrived = onTheirWay.remove(call) ? call.requests().size() : 0;
+        int arrived = onTheirWay.remove(call) ? call.requests.size() : 0;
         onTheirWay = onTheirWay.isEmpty() ? Collections.emptySet() : onTheirWay;
         return arrived;
     }
@@ -91,14 +91,14 @@ final class OpenRequests {
     int running() {
         int running = inFlight.size();
         for (CallOnItsWay call : onTheirWay) {
-            running += call.requests().size();
+            running += call.requests.size();
         }
         return running;
     }
 
     void start(LiveCall call, Step step) {
-        inFlight.addAll(call.requests());
-        begun += call.initializes() ? 0 : call.requests().size();
+        inFlight.addAll(call.requests);
+        begun += call.initializes ? 0 : call.requests.size();
     }
 
     /** How many requests of the client have begun, {@code initialize} apart. */
@@ -106,17 +106,17 @@ final class OpenRequests {
         return begun;
     }
 
-    void end(CallRequest request, Step step) {
+    void end(LiveCall.Request request, Step step) {
         inFlight.remove(request);
     }
 
     /** The request in flight that a cancellation means, if it is not answered. */
-    Optional<CallRequest> meant(Cancellation cancellation) {
+    Optional<LiveCall.Request> meant(Cancellation cancellation) {
         return inFlight.stream()
                 .filter(request -> request.open() && request.id().equals(cancellation.request()))
                 .filter(request -> cancellation.call() == Cancellation.ANY
-                        ? !request.call().behind().contains(cancellation.number())
-                        : request.call().id().number() == cancellation.call())
+                        ? !request.call.behind.contains(cancellation.number())
+                        : request.call.id.number() == cancellation.call())
                 .reduce((older, newer) -> newer);
     }
 
@@ -164,10 +164,10 @@ final class OpenRequests {
     }
 
     /** The requests of calls that run for too long and have no answer yet; of two calls the older one is late first. */
-    List<CallRequest> overdue(Predicate<LiveCall> late) {
-        List<CallRequest> found = List.of();
-        for (CallRequest request : inFlight) {
-            if (!late.test(request.call())) {
+    List<LiveCall.Request> overdue(Predicate<LiveCall> late) {
+        List<LiveCall.Request> found = List.of();
+        for (LiveCall.Request request : inFlight) {
+            if (!late.test(request.call)) {
                 break;
             }
             if (request.open() && !request.stopped()) {
@@ -181,8 +181,8 @@ final class OpenRequests {
     /** Who follows the requests whose answers go to a stream. */
     List<CallWatch> watching(LiveStream stream) {
         List<CallWatch> found = List.of();
-        for (CallRequest request : inFlight) {
-            if (request.call().stream() == stream && request.watch() != CallWatch.NONE) {
+        for (LiveCall.Request request : inFlight) {
+            if (request.call.stream == stream && request.watch() != CallWatch.NONE) {
                 found = found.isEmpty() ? new ArrayList<>(1) : found;
                 found.add(request.watch());
             }
@@ -190,7 +190,7 @@ final class OpenRequests {
         return found;
     }
 
-    List<CallRequest> all() {
+    List<LiveCall.Request> all() {
         return List.copyOf(inFlight);
     }
 

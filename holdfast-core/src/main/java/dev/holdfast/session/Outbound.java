@@ -1,5 +1,6 @@
 package dev.holdfast.session;
 
+import dev.holdfast.CallWatch;
 import dev.holdfast.EndReason;
 import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.log.KeptEvent;
@@ -7,46 +8,41 @@ import dev.holdfast.log.LiveStream;
 import dev.holdfast.log.Pending;
 import dev.holdfast.log.SessionLog;
 import dev.holdfast.log.Step;
-import dev.holdfast.session.StoreQuestion.LeaseLostException;
+import dev.holdfast.spi.Backend;
 import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.JournalChange;
+import dev.holdfast.spi.MessageFactory.Introduction;
 import dev.holdfast.spi.OutboundMessage;
+import dev.holdfast.spi.RecordChange;
 import dev.holdfast.spi.RequestId;
-import dev.holdfast.spi.StaleEpochException;
-import dev.holdfast.spi.UnreadableSessionException;
+import dev.holdfast.spi.TooLargeException;
+import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
-/** What a session's backend sends: from its hands into the log, and what a commit, or the lack of one, then changes. */
+/**
+ * What goes to a session's client: what its backend sends, the errors of the engine's own, and what the engine tells it beside. It
+ * ends the client's requests, with an answer or without one.
+ */
 final class Outbound {
-    private static final Logger logger = LoggerFactory.getLogger(Outbound.class);
-    /** After so many failures of the store the pause does not grow any more: 3.2 s. */
-    private static final int GROWING = 6;
-
-    private static final long FIRST_DELAY_MILLIS = 50;
     private static final int NO_INCARNATION = 0;
-    private static final String GIVEN_UP = "the client has not answered, and too much waits for it";
+    private static final String NOT_STORED = "the response could not be stored";
 
     private final SessionCore core;
-    private final Answers answers;
-    /** How often in a row the store has failed. */
-    private int failures;
+    /** Why the latest backend is gone. */
+    private String lastLoss = "";
 
-    Outbound(SessionCore core, Answers answers) {
+    Outbound(SessionCore core) {
         this.core = core;
-        this.answers = answers;
     }
 
     /**
@@ -55,64 +51,64 @@ final class Outbound {
      * @param present whether it is the present one; asked under the lock
      */
     CompletionStage<Void> send(int incarnation, OutboundMessage message, BooleanSupplier present) {
-        return send(core.streams().listening(), message, null, incarnation, step -> present.getAsBoolean());
+        return send(core.streams.listening(), message, null, incarnation, step -> present.getAsBoolean());
     }
 
     /** Appends the answer to a request that is in nobody's hands. */
-    CompletionStage<Void> send(CallRequest request, OutboundMessage message) {
-        return send(request.call().stream(), message, request, NO_INCARNATION, step -> request.takes(message));
+    CompletionStage<Void> send(LiveCall.Request request, OutboundMessage message) {
+        return send(request.call.stream, message, request, NO_INCARNATION, step -> request.takes(message));
     }
 
     /** Appends to the stream of a call what an incarnation of the backend sends for a request that is in its hands. */
-    CompletionStage<Void> send(CallRequest.Held held, OutboundMessage message) {
-        CallRequest request = held.request();
+    CompletionStage<Void> send(LiveCall.Held held, OutboundMessage message) {
+        LiveCall.Request request = held.request;
         boolean progress = message.kind() == EventKind.PROGRESS;
-        OptionalDouble here = progress ? core.host().messages().progress(message.bytes()) : OptionalDouble.empty();
+        OptionalDouble here = progress ? core.host.messages().progress(message.bytes()) : OptionalDouble.empty();
         Predicate<Step> taken = step -> {
             if (request.isHeldBy(held) && request.takes(message)) {
                 return !progress || request.tellsProgress(here, step);
             }
             if (progress) {
-                core.host().telemetry().unsolicited();
+                core.host.telemetry().unsolicited();
             }
             return false;
         };
-        return send(request.call().stream(), message, request, held.incarnation(), taken);
+        return send(request.call.stream, message, request, held.incarnation, taken);
     }
 
     /** Appends to the listening stream a notification that no backend has sent, unless the session is leaving. */
     CompletionStage<Void> tell(OutboundMessage notification) {
-        Predicate<Step> stays = step -> !core.lifecycle().state().closed();
-        return send(core.streams().listening(), notification, null, NO_INCARNATION, stays);
+        Predicate<Step> stays = step -> !core.lifecycle.closed();
+        return send(core.streams.listening(), notification, null, NO_INCARNATION, stays);
     }
 
     private CompletionStage<Void> send(
             LiveStream stream,
             OutboundMessage message,
-            @Nullable CallRequest request,
+            LiveCall.@Nullable Request request,
             int incarnation,
             Predicate<Step> taken) {
-        Supplier<CompletionStage<Void>> stage = core.step(step -> {
-            if (core.outbox().closed() || !taken.test(step)) {
+        Supplier<CompletionStage<Void>> stage = core.log.step(step -> {
+            if (core.outbox.closed() || !taken.test(step)) {
                 return () -> SessionLog.DONE;
             }
-            if (core.streams().overdue()) {
-                if (core.outbox().started()) {
+            if (core.streams.overdue()) {
+                if (core.outbox.started()) {
                     step.end(EndReason.OVERFLOW);
                 }
                 return Outbound::unavailable;
             }
             boolean answering = request != null && EventKind.answers(message.kind());
-            if (!core.outbox().open()) {
+            if (!core.outbox.open()) {
                 if (request != null && answering) {
-                    answers.loseAnswer(request, step);
+                    loseAnswer(request, step);
                 }
                 return Outbound::unavailable;
             }
             Pending pending = request != null && answering
-                    ? answers.answer(request, message, step)
-                    : add(stream, message, Optional.ofNullable(request).map(CallRequest::call), incarnation, step);
-            return () -> core.log().stageOf(pending);
+                    ? answer(request, message, step)
+                    : add(stream, message, Optional.ofNullable(request).map(asking -> asking.call), incarnation, step);
+            return () -> core.log.stageOf(pending);
         });
         return stage.get();
     }
@@ -123,66 +119,349 @@ final class Outbound {
 
     private Pending add(
             LiveStream stream, OutboundMessage message, Optional<LiveCall> call, int incarnation, Step step) {
-        KeptEvent event = core.streams().assign(stream, message, step);
+        KeptEvent event = core.streams.assign(stream, message, step);
         RequestId id = message.id();
         if (id != null && EventKind.asks(message.kind())) {
-            core.requests()
+            core.requests
                     .ask(id, new OpenRequests.Question(event, incarnation, call), step)
                     .ifPresent(oldest -> {
-                        core.givenUp().addLast(oldest);
-                        core.streams().retention().settle(List.of(oldest.node()), step);
+                        core.givenUp.addLast(oldest);
+                        core.streams.retention().settle(List.of(oldest.node()), step);
                     });
         }
         Pending pending = new Pending(event, List.of());
-        core.outbox().add(pending, step);
+        core.outbox.add(pending, step);
         return pending;
     }
 
     /** The backend gives up what it asked, and has told the client itself. */
     void withdrawn(RequestId question) {
-        core.run(step -> core.requests()
+        core.log.run(step -> core.requests
                 .answered(question, step)
-                .ifPresent(asked -> core.streams().retention().settle(List.of(asked.node()), step)));
+                .ifPresent(asked -> core.streams.retention().settle(List.of(asked.node()), step)));
     }
 
-    /** Nobody can answer it any more. */
-    void questionDropped(RequestId question, Step step) {
-        core.requests().answered(question, step).ifPresent(core.givenUp()::addLast);
-    }
-
-    /** Makes room for what the step has kept, if that is needed, and tells those who asked what nobody will answer. */
-    void concluding(Step step) {
-        if (core.streams().retention().crowds(step)) {
-            step.then(core.host()::makeRoom);
+    /**
+     * The backend has answered a request, while the log is open. An answer for which the session has no room ends the request with an
+     * error, as it would end the session.
+     */
+    Pending answer(LiveCall.Request request, OutboundMessage answer, Step step) {
+        if (core.streams.hasRoomFor(answer)) {
+            return answer(request, answer, NOT_STORED, step);
         }
-        if (core.givenUp().isEmpty()) {
+        String cause = "the answer has " + answer.bytes().length + " bytes and finds no room: a session keeps at most "
+                + core.streams.mostLargeBytes() + " bytes of which it does not know that its client has them";
+        return answer(request, error(request, cause), cause, step);
+    }
+
+    /** The backend has answered a request while the log is not open. */
+    void loseAnswer(LiveCall.Request request, Step now) {
+        core.outbox.whenOpen(now, step -> fail(request, NOT_STORED, step));
+    }
+
+    private Pending answer(LiveCall.Request request, OutboundMessage answer, String otherwise, Step step) {
+        KeptEvent event = core.streams.assign(request.call.stream, answer, step);
+        request.answer(step);
+        Pending pending = new Answer(event, request, answer, otherwise);
+        core.outbox.add(pending, step);
+        return pending;
+    }
+
+    private OutboundMessage error(LiveCall.Request request, String cause) {
+        return core.host.messages().error(request.id(), SessionCore.INTERNAL_ERROR, cause);
+    }
+
+    /** The answer to a request on its way into the log. */
+    private final class Answer extends Pending {
+        private final LiveCall.Request request;
+        private final OutboundMessage message;
+        private final String otherwise;
+
+        /**
+         * @param otherwise what the client is told if the store does not have it
+         */
+        private Answer(KeptEvent event, LiveCall.Request request, OutboundMessage message, String otherwise) {
+            super(event, changes(request, message.kind()));
+            this.request = request;
+            this.message = message;
+            this.otherwise = otherwise;
+        }
+
+        @Override
+        public void committed(Step step) {
+            request.close(step);
+            core.requests.end(request, step);
+            if (message.kind() == EventKind.RESPONSE) {
+                accepted(step);
+            }
+            if (request.call.done()) {
+                end(request.call, step);
+            }
+            CallWatch watch = request.lastWatch(step);
+            if (watch != CallWatch.NONE) {
+                step.then(() -> watch.answered(message));
+            }
+        }
+
+        /** The backend has accepted what the request says of its client. */
+        private void accepted(Step step) {
+            InboundMessage accepted = request.message();
+            core.journal.apply(accepted, step);
+            if (!(accepted.journal() instanceof JournalChange.None)) {
+                core.accepted(accepted, request.incarnation(), step);
+            }
+        }
+
+        @Override
+        public void refused(Step step) {
+            request.unanswer(step);
+        }
+
+        @Override
+        public void again(Step step) {
+            Throwable why = failure();
+            if (why instanceof TooLargeException tooLarge) {
+                fail(request, tooLargeForStore(tooLarge), step);
+            } else if (why instanceof StoreUnavailableException && why.getCause() instanceof TooLargeException) {
+                core.outbox.whenOpen(step, open -> {
+                    if (request.open()) {
+                        answer(request, message, otherwise, open);
+                    }
+                });
+            } else {
+                fail(request, otherwise, step);
+            }
+        }
+
+        private String tooLargeForStore(TooLargeException why) {
+            String most = why.limit().isPresent()
+                    ? ", which takes at most " + why.limit().getAsLong() + " at once"
+                    : "";
+            return "the answer has " + message.bytes().length + " bytes, too many for the session store" + most;
+        }
+    }
+
+    private static List<RecordChange> changes(LiveCall.Request request, byte kind) {
+        List<RecordChange> journaled = kind == EventKind.RESPONSE ? Journal.changes(request.message()) : List.of();
+        RecordChange recorded = request.call.recorded();
+        if (journaled.isEmpty()) {
+            return List.of(recorded);
+        }
+        List<RecordChange> both = new ArrayList<>(journaled);
+        both.add(recorded);
+        return both;
+    }
+
+    /** Answers a request with an error, now or when the log goes on. */
+    void fail(LiveCall.Request request, String cause, Step now) {
+        core.outbox.whenOpen(now, step -> {
+            if (request.open()) {
+                answer(request, error(request, cause), cause, step);
+            }
+        });
+    }
+
+    void failNow(LiveCall.Request request, String cause) {
+        core.log.run(step -> fail(request, cause, step));
+    }
+
+    /**
+     * The backend is gone: what it asked is withdrawn, what it had in its hands is answered with an error, in one step, so that
+     * nothing of its successor is hit.
+     */
+    void backendLost(String cause, Step step) {
+        lastLoss = cause;
+        List<KeptEvent> asked = core.requests.withdraw(step).stream()
+                .map(OpenRequests.Question::node)
+                .toList();
+        core.streams.retention().settle(asked, step);
+        asked.forEach(question -> withdraw(question, cause, step));
+        core.host.cluster().withdrawn(asked, core.streams, step);
+        for (LiveCall.Request request : core.requests.all()) {
+            if (request.losesBackend(step)) {
+                fail(request, cause, step);
+            }
+        }
+    }
+
+    /** An incarnation of the backend has been given a request; if it was lost meanwhile, the request ends with it. */
+    void entered(LiveCall.Request request, int incarnation) {
+        core.log.run(step -> {
+            if (!request.entered(incarnation, step)) {
+                fail(request, lastLoss, step);
+            }
+        });
+    }
+
+    /** An incarnation of the backend has thrown on a request; if that went back from it meanwhile, it goes on elsewhere. */
+    void thrown(LiveCall.Request request, int incarnation) {
+        core.log.run(now -> core.outbox.whenOpen(now, step -> {
+            if (request.incarnation() == incarnation) {
+                fail(request, "internal error", step);
+            }
+        }));
+    }
+
+    /**
+     * Answers every running call with an error. Completes when what is on its way is committed; fails when the store has not decided
+     * that for some seconds.
+     */
+    CompletionStage<Void> failRunning(String cause) {
+        failRunning(cause, call -> true);
+        return core.log.settledUnlessStuck();
+    }
+
+    /** Answers those calls with an error that nobody can run again. Completes when what is on its way is committed. */
+    CompletionStage<Void> failUnrepeatable(String cause) {
+        failRunning(cause, call -> !call.rerunnable());
+        return core.log.settled();
+    }
+
+    private void failRunning(String cause, Predicate<LiveCall> which) {
+        core.log.run(step -> core.requests.all().stream()
+                .filter(request -> which.test(request.call))
+                .forEach(request -> fail(request, cause, step)));
+    }
+
+    /** Tells the client that nobody waits for its answer to a question. */
+    void withdraw(KeptEvent question, String cause, Step now) {
+        core.outbox.whenOpen(now, step -> {
+            RequestId asked = question.event.id();
+            boolean heard = question.kept && question.event.kind() != EventKind.PING;
+            if (asked != null && heard) {
+                OutboundMessage message = core.host.messages().cancelled(asked, cause);
+                tell(question.stream, message, step, again -> withdraw(question, cause, again));
+            }
+        });
+    }
+
+    /** Tells something to whoever listens. */
+    void announce(OutboundMessage message, Step now) {
+        core.outbox.whenOpen(
+                now, step -> tell(core.streams.listening(), message, step, again -> announce(message, again)));
+    }
+
+    private void tell(LiveStream stream, OutboundMessage message, Step now, Consumer<Step> again) {
+        if (stream.ended().isEmpty()) {
+            Pending pending = new Pending(core.streams.assign(stream, message, now), List.of()) {
+                @Override
+                public void again(Step step) {
+                    again.accept(step);
+                }
+            };
+            core.outbox.add(pending, now);
+        }
+    }
+
+    /** The log is closed: a request without an answer in it will not get one. */
+    void lose(LiveCall.Request request, Step step) {
+        request.close(step);
+        core.requests.end(request, step);
+        CallWatch watch = request.lastWatch(step);
+        if (watch != CallWatch.NONE) {
+            step.then(watch::lost);
+        }
+        end(request.call, step);
+    }
+
+    /** A call is over. Whoever calls this wakes its reader. */
+    void end(LiveCall call, Step step) {
+        if (!call.end(step)) {
             return;
         }
-        for (OpenRequests.Question question : core.givenUp().takeAll()) {
-            RequestId id = Objects.requireNonNull(question.node().event.id());
-            byte[] error = core.host()
-                    .messages()
-                    .error(id, SessionCore.INTERNAL_ERROR, GIVEN_UP)
-                    .bytes();
-            InboundMessage response = new InboundMessage(
-                    InboundMessage.Kind.RESPONSE, id, "", error, JournalChange.NONE, InboundMessage.NO_CONTEXT);
-            step.then(() -> core.owner().answer(question.incarnation(), response));
+        LiveStream stream = call.stream;
+        if (stream.listening()) {
+            core.requests
+                    .askedFor(call)
+                    .forEach(asked -> core.streams.retention().abandon(asked, step));
+        } else {
+            stream.end(call.reason(), step);
         }
+        long now = core.clock.now();
+        core.lifecycle.callEnded(now);
+        core.host.running(core.principal, -call.requests.size());
+        if (stream.reader().isEmpty() && call.reason() == EndReason.CANCELLED) {
+            core.streams.finish(stream, now, step);
+        }
+    }
+
+    /*
+     * Whether a session's backends are the same server, by what each says of itself when it begins. Where a fresh one is another
+     * than the one before, the client is told to ask again for the lists that it may have kept: for those whose changes the server
+     * promised to tell when the client initialized the session.
+     */
+
+    /** The session's first backend has begun. */
+    void introduced(OutboundMessage response) {
+        Introduction said = core.host.messages().introduction(response.bytes());
+        core.log.run(step -> core.record.introduced(said, step));
+    }
+
+    /** The same for a session that has its record already. */
+    void introduced(InboundMessage initialize, Backend.Opened opened) {
+        Introduction said = core.host.messages().introduction(opened.response().bytes());
+        core.log.run(step -> {
+            core.record.introduced(said, step);
+            core.outbox.insist(
+                    List.of(
+                            new RecordChange.Negotiated(opened.revision(), initialize.bytes()),
+                            core.record.extended(step)),
+                    step);
+        });
+    }
+
+    /**
+     * A fresh backend is there, in the state of the one before.
+     *
+     * @param present whether it still is; asked under the lock
+     */
+    void replaced(BooleanSupplier present, OutboundMessage response) {
+        core.host.telemetry().restored(core.id());
+        Introduction said = core.host.messages().introduction(response.bytes());
+        core.log.run(step -> {
+            if (present.getAsBoolean() && another(said, step)) {
+                step.then(() -> core.host.telemetry().backendChanged(core.id()));
+            }
+        });
+    }
+
+    private boolean another(Introduction said, Step step) {
+        Introduction before = core.record.introduction();
+        if (!said.known() || said.server() == before.server() || core.outbox.closed()) {
+            return false;
+        }
+        core.record.introduced(before.known() ? new Introduction(said.server(), before.lists()) : said, step);
+        core.outbox.whenOpen(step, this::keep);
+        if (before.known()) {
+            core.host.messages().listsChanged(before.lists()).forEach(message -> announce(message, step));
+        }
+        return before.known();
+    }
+
+    /** Lets the record have it, behind whatever else changes the record. */
+    private void keep(Step now) {
+        Pending pending = new Pending(null, List.of(core.record.extended(now))) {
+            @Override
+            public void again(Step step) {
+                keep(step);
+            }
+        };
+        core.outbox.add(pending, now);
     }
 
     /** The session ends: what it still keeps counts no more for the node. */
     void leave() {
-        core.run(step -> core.streams().retention().leave(step));
+        core.log.run(step -> core.streams.retention().leave(step));
     }
 
     /** Ends the log, every stream and every call. */
     void close(EndReason reason) {
-        core.run(step -> {
-            core.outbox().close(step);
-            for (CallRequest request : core.requests().all()) {
-                request.call().stream().tellAtEnd(core.finalErrors(List.of(request.id()), reason), step);
+        core.log.run(step -> {
+            core.outbox.close(step);
+            for (LiveCall.Request request : core.requests.all()) {
+                request.call.stream.tellAtEnd(core.finalErrors(List.of(request.id()), reason), step);
             }
-            for (LiveStream stream : core.streams().all()) {
+            for (LiveStream stream : core.streams.all()) {
                 if (reason == EndReason.PARKED && !stream.recorded()) {
                     // nobody is sent back to a stream that the store does not know
                     stream.reader().ifPresent(reader -> reader.supersede(step));
@@ -191,123 +470,7 @@ final class Outbound {
                 stream.reader().ifPresent(reader -> Readers.wakeAtEnd(reader, reason, step));
                 stream.empty(step);
             }
-            core.requests().all().forEach(request -> answers.lose(request, step));
+            core.requests.all().forEach(request -> lose(request, step));
         });
-    }
-
-    void committed(Pending pending, Step step) {
-        failures = 0;
-        core.host().storeWorks(true);
-        KeptEvent event = pending.event();
-        if (event == null) {
-            pending.committed(step);
-            return;
-        }
-        if (!core.streams().commit(event, step)) {
-            step.end(EndReason.OVERFLOW);
-        }
-        pending.committed(step);
-        event.stream.reader().ifPresent(step::then);
-    }
-
-    void refused(Pending pending, Step step) {
-        KeptEvent event = pending.event();
-        if (event == null) {
-            return;
-        }
-        core.streams().rollback(event, step);
-        RequestId asked = event.event.id();
-        if (asked != null && EventKind.asks(event.event.kind())) {
-            core.requests().answered(asked, step);
-        }
-        pending.refused(step);
-        event.stream.reader().ifPresent(step::then);
-    }
-
-    void doubtful(Throwable failure, Step step) {
-        boolean lost = failure instanceof LeaseLostException;
-        if (lost || (failure instanceof StaleEpochException && core.host().shared())) {
-            core.takenOver(step);
-            core.outbox().dismissWaiting(step);
-            step.end(lost ? core.endWithLease() : EndReason.TAKEN_OVER);
-        } else {
-            // in a store that nobody shares, it is a claim of this engine's own that has happened late
-            step.then(() -> recover(failure));
-        }
-    }
-
-    /*
-     * A log whose append has failed is brought back: by a claim at once, then by further ones with growing pauses, until an append succeeds
-     * or the session ends. After a few seconds nobody waits any longer for what is in doubt.
-     */
-
-    /** The store has failed, or has failed to help. */
-    private void recover(Throwable failure) {
-        if (unreadable(failure)) {
-            lost(failure);
-            return;
-        }
-        int attempt = core.look(() -> ++failures);
-        Throwable cause = causeOf(failure);
-        if (cause == null || !core.host().cluster().saidByStore(cause)) {
-            core.host().storeWorks(false);
-        }
-        if (attempt == 1) {
-            claim();
-            return;
-        }
-        if (attempt == GROWING) {
-            core.host().telemetry().storeFails(core.id(), failure);
-        }
-        if (attempt >= GROWING) {
-            core.run(core.outbox()::dismissWaiting);
-        }
-        core.host().later(this::claim, FIRST_DELAY_MILLIS << Math.min(attempt, GROWING));
-    }
-
-    private void claim() {
-        if (core.lifecycle().state().closed()) {
-            core.run(core.outbox()::dismissWaiting);
-            return;
-        }
-        core.log().claim(core.host().random().nextInt()).whenComplete((found, failure) -> {
-            if (failure == null) {
-                if (!found) {
-                    core.end(missing());
-                }
-            } else if (unreadable(failure)) {
-                lost(failure);
-            } else {
-                recover(failure);
-            }
-        });
-    }
-
-    private void lost(Throwable failure) {
-        core.host().telemetry().unreadable(core.id(), failure);
-        core.end(EndReason.RESTORE_FAILED);
-    }
-
-    /** Why the store does not have the session: a store that goes by a wall clock may have let it expire. */
-    private EndReason missing() {
-        if (core.look(core.record()::expiresAt) <= core.host().wallClock().millis()) {
-            return EndReason.EXPIRED;
-        }
-        EndReason why = core.host().cluster().missing();
-        if (why == EndReason.STORE_FAILED) {
-            logger.error("session {}: the store has lost it", core.shortId());
-        } else {
-            logger.warn("session {}: the store has it no more; another node has ended it", core.shortId());
-        }
-        return why;
-    }
-
-    /** Whether the store will never be able to answer. */
-    private static boolean unreadable(Throwable failure) {
-        return causeOf(failure) instanceof UnreadableSessionException;
-    }
-
-    private static @Nullable Throwable causeOf(Throwable failure) {
-        return failure instanceof CompletionException ? failure.getCause() : failure;
     }
 }

@@ -40,18 +40,18 @@ public final class Readers implements StreamCursor.Host {
 
     Readers(SessionCore core) {
         this.core = core;
-        this.leftAt = core.now();
+        this.leftAt = core.clock.now();
     }
 
     Resume listen() {
-        if (core.host().handingOver()) {
+        if (core.host.handingOver()) {
             return new Resume.Closed(EndReason.DRAINED);
         }
-        return core.step(step -> {
-            LiveStream stream = core.streams().listening();
+        return core.log.step(step -> {
+            LiveStream stream = core.streams.listening();
             boolean missed = stream.dropped() > stream.confirmed();
             return read(
-                    StreamCursor.fromConfirmed(this, stream, core.log().epochs().present()),
+                    StreamCursor.fromConfirmed(this, stream, core.log.epochs().present()),
                     Attachment.LISTENED,
                     missed,
                     step);
@@ -59,20 +59,20 @@ public final class Readers implements StreamCursor.Host {
     }
 
     Resume resume(EventId after) {
-        if (core.host().handingOver()) {
+        if (core.host.handingOver()) {
             return new Resume.Closed(EndReason.DRAINED);
         }
-        return core.step(step -> {
-            if (core.lifecycle().state().closed()) {
+        return core.log.step(step -> {
+            if (core.lifecycle.closed()) {
                 return new Resume.Closed(core.ended());
             }
-            Optional<LiveStream> stream = core.streams().find(after.stream());
+            Optional<LiveStream> stream = core.streams.find(after.stream());
             return stream.isPresent() ? resume(stream.get(), after, step) : resumeForgotten(after, step);
         });
     }
 
     private Resume resume(LiveStream stream, EventId after, Step step) {
-        Epochs epochs = core.log().epochs();
+        Epochs epochs = core.log.epochs();
         boolean beyond = after.offset() > stream.committed();
         if (beyond && after.epoch().equals(epochs.present())) {
             return new Resume.Unknown();
@@ -80,7 +80,7 @@ public final class Readers implements StreamCursor.Host {
         ResumePoint point = epochs.resume(after);
         long cursor = point.ours() ? stream.reach(after) : 0;
         boolean missed = point.missed(cursor, stream.dropped(), stream.committed());
-        core.streams().retention().release(stream, cursor, step);
+        core.streams.retention().release(stream, cursor, step);
         if (stream.endsAt(cursor)) {
             stream.reader().ifPresent(older -> retire(stream, older, step));
             return new Resume.Ended();
@@ -90,10 +90,10 @@ public final class Readers implements StreamCursor.Host {
     }
 
     private Resume resumeForgotten(EventId after, Step step) {
-        EventId had = core.log().epochs().had(after.epoch())
+        EventId had = core.log.epochs().had(after.epoch())
                 ? after
-                : new EventId(after.stream(), core.log().epochs().present(), 0);
-        Optional<LiveStream> errors = core.streams().afterlife(had, step);
+                : new EventId(after.stream(), core.log.epochs().present(), 0);
+        Optional<LiveStream> errors = core.streams.afterlife(had, step);
         if (errors.isEmpty()) {
             return new Resume.Unknown();
         }
@@ -102,19 +102,15 @@ public final class Readers implements StreamCursor.Host {
             return new Resume.Ended();
         }
         return read(
-                StreamCursor.from(
-                        this, errors.get(), cursor, core.log().epochs().present()),
-                Attachment.GAP,
-                true,
-                step);
+                StreamCursor.from(this, errors.get(), cursor, core.log.epochs().present()), Attachment.GAP, true, step);
     }
 
     private Resume read(StreamCursor reader, Attachment how, boolean missed, Step step) {
         if (!attach(reader, step)) {
             return new Resume.Closed(core.ended());
         }
-        core.host().telemetry().attached(how, reader.waiting());
-        core.requests().watching(reader.stream()).forEach(watch -> step.then(() -> watch.attached(how)));
+        core.host.telemetry().attached(how, reader.waiting());
+        core.requests.watching(reader.stream()).forEach(watch -> step.then(() -> watch.attached(how)));
         if (!missed) {
             return new Resume.Resumed(reader);
         }
@@ -122,27 +118,31 @@ public final class Readers implements StreamCursor.Host {
         return new Resume.Gap(reader);
     }
 
+    /** The connection that has brought a call, and counts as a reader already, reads its stream from the start. */
+    void begin(StreamCursor reader, Step step) {
+        core.streams.open(reader.stream(), step);
+        reader.stream().take(reader, step);
+    }
+
     /** Makes a reader the one of its stream. False if the session is at its end. */
     boolean attach(StreamCursor reader, Step step) {
         LiveStream stream = reader.stream();
         Optional<StreamCursor> older = stream.reader();
-        long now = core.now();
-        Move move = older.isPresent()
-                ? core.lifecycle().touch(now)
-                : core.lifecycle().attach(now);
+        long now = core.clock.now();
+        Move move = older.isPresent() ? core.lifecycle.touch(now) : core.lifecycle.attach(now);
         if (move.closes() || move.reconnects()) {
             step.then(() -> core.alive(move));
         }
         if (move.leavesClosed()) {
             return false;
         }
-        core.streams().retention().reopen(stream, step);
+        core.streams.retention().reopen(stream, step);
         stream.take(reader, step);
         if (stream.listening()) {
-            core.record().follow(step);
+            core.record.follow(step);
         }
         older.ifPresent(superseded -> {
-            core.host().telemetry().superseded();
+            core.host.telemetry().superseded();
             supersede(superseded, step);
         });
         return true;
@@ -150,8 +150,8 @@ public final class Readers implements StreamCursor.Host {
 
     /** A connection begins to read what other nodes write; false if the session is at its end. */
     boolean enter(StreamCursor reader, Set<RequestId> open, Attachment how) {
-        return core.step(step -> {
-            Move move = core.lifecycle().attach(core.now());
+        return core.log.step(step -> {
+            Move move = core.lifecycle.attach(core.clock.now());
             if (move.closes() || move.reconnects()) {
                 step.then(() -> core.alive(move));
             }
@@ -164,34 +164,34 @@ public final class Readers implements StreamCursor.Host {
             outside.put(reader, open);
             if (reader.stream().listening()) {
                 listenersOutside++;
-                core.record().follow(step);
+                core.record.follow(step);
             }
-            core.host().telemetry().attached(how, 0);
+            core.host.telemetry().attached(how, 0);
             return true;
         });
     }
 
     /** The listening stream is read on another node. */
     void readElsewhere() {
-        core.run(step -> {
-            leftAt = core.now();
+        core.log.run(step -> {
+            leftAt = core.clock.now();
             readElsewhere = OptionalLong.of(leftAt);
-            core.record().follow(step);
+            core.record.follow(step);
         });
     }
 
     /** It reads no more; later calls change nothing. */
     void leave(StreamCursor reader, StreamReader.Close how) {
-        core.run(step -> {
+        core.log.run(step -> {
             if (outside.remove(reader) == null) {
                 return;
             }
-            long now = core.now();
+            long now = core.clock.now();
             if (reader.stream().listening()) {
                 listenersOutside--;
                 leftAt = now;
             }
-            Move move = core.lifecycle().detach(now, how);
+            Move move = core.lifecycle.detach(now, how);
             if (move.detaches()) {
                 detached(move.after(), step);
             }
@@ -200,17 +200,17 @@ public final class Readers implements StreamCursor.Host {
 
     /** A newer connection reads the stream of a call on another node. */
     void supersede(StreamId id) {
-        core.run(step -> core.streams()
+        core.log.run(step -> core.streams
                 .find(id)
                 .ifPresent(stream -> stream.reader().ifPresent(older -> {
-                    core.host().telemetry().superseded();
+                    core.host.telemetry().superseded();
                     retire(stream, older, step);
                 })));
     }
 
     /** The session ends, and so does what reads outside of its streams. */
     void close(EndReason reason) {
-        core.run(step -> outside.forEach((reader, open) -> end(reader, open, reason, step)));
+        core.log.run(step -> outside.forEach((reader, open) -> end(reader, open, reason, step)));
     }
 
     /** Ends what reads outside of the session's streams, after what it has there, and with an error for each answer that will not come. */
@@ -233,18 +233,18 @@ public final class Readers implements StreamCursor.Host {
     /** The client has everything, and has told so on another connection. */
     private void retire(LiveStream stream, StreamCursor older, Step step) {
         stream.release(older, step);
-        core.lifecycle().detach(core.now(), StreamReader.Close.IN_ORDER);
+        core.lifecycle.detach(core.clock.now(), StreamReader.Close.IN_ORDER);
         supersede(older, step);
     }
 
     /** A newer connection reads in the place of one outside of the session's streams. */
     void supersede(StreamCursor older) {
-        core.run(step -> supersede(older, step));
+        core.log.run(step -> supersede(older, step));
     }
 
     void cut() {
-        core.run(step ->
-                core.streams().all().forEach(stream -> stream.reader().ifPresent(reader -> supersede(reader, step))));
+        core.log.run(step ->
+                core.streams.all().forEach(stream -> stream.reader().ifPresent(reader -> supersede(reader, step))));
     }
 
     private static void supersede(StreamCursor older, Step step) {
@@ -254,36 +254,36 @@ public final class Readers implements StreamCursor.Host {
 
     @Override
     public void confirmed(StreamCursor reader, long offset) {
-        core.run(step -> {
+        core.log.run(step -> {
             if (reader.stream().reader().filter(current -> current == reader).isPresent()) {
-                core.streams().retention().confirm(reader.stream(), offset, step);
+                core.streams.retention().confirm(reader.stream(), offset, step);
             }
         });
     }
 
     @Override
     public void closed(StreamCursor reader, StreamReader.Close how) {
-        core.run(step -> {
+        core.log.run(step -> {
             LiveStream stream = reader.stream();
             if (!stream.release(reader, step)) {
                 return;
             }
-            if (core.outbox().closed()) {
+            if (core.outbox.closed()) {
                 stream.empty(step);
             }
             if (how == StreamReader.Close.BROKEN) {
-                core.requests().watching(stream).forEach(watch -> step.then(watch::detached));
+                core.requests.watching(stream).forEach(watch -> step.then(watch::detached));
             }
-            long now = core.now();
+            long now = core.clock.now();
             leftAt = stream.listening() ? now : leftAt;
             if (how != StreamReader.Close.BROKEN) {
-                core.streams().retention().confirm(stream, reader.cursor(), step);
+                core.streams.retention().confirm(stream, reader.cursor(), step);
             }
             boolean delivered = how != StreamReader.Close.BROKEN && reader.atEnd();
             if (delivered || stream.ended().filter(EndReason.CANCELLED::equals).isPresent()) {
-                core.streams().finish(stream, now, step);
+                core.streams.finish(stream, now, step);
             }
-            Move move = core.lifecycle().detach(now, how);
+            Move move = core.lifecycle.detach(now, how);
             if (move.detaches()) {
                 detached(move.after(), step);
             }
@@ -291,9 +291,9 @@ public final class Readers implements StreamCursor.Host {
     }
 
     private void detached(State seen, Step step) {
-        Duration grace = core.lifetime().grace();
+        Duration grace = core.lifetime.grace();
         if (!grace.isZero()) {
-            step.then(() -> core.host().telemetry().detached(core.id(), grace));
+            step.then(() -> core.host.telemetry().detached(core.id(), grace));
         } else if (core.endsEverywhere(EndReason.DISCONNECTED)) {
             step.end(EndReason.DISCONNECTED);
         } else {
@@ -303,26 +303,26 @@ public final class Readers implements StreamCursor.Host {
 
     /** Its client may be connected to another node that has the session: then only time ends what is here. */
     private void disconnected(State seen) {
-        core.host().cluster().isShared(core.key()).thenAccept(shared -> {
+        core.host.cluster().isShared(core.key()).thenAccept(shared -> {
             if (!shared) {
-                core.alive(core.lifecycle().closeIf(seen, EndReason.DISCONNECTED));
+                core.alive(core.lifecycle.closeIf(seen, EndReason.DISCONNECTED));
             }
         });
     }
 
     @Override
     public void missed(StreamId stream) {
-        core.host().telemetry().gap(core.id(), stream.epoch() + "." + stream.number());
+        core.host.telemetry().gap(core.id(), stream.epoch() + "." + stream.number());
     }
 
     @Override
     public <T> T step(Function<Step, T> decision) {
-        return core.log().step(decision);
+        return core.log.step(decision);
     }
 
     @Override
     public void hurry(Step step) {
-        core.outbox().hurry(step);
+        core.outbox.hurry(step);
     }
 
     @Override
@@ -331,47 +331,46 @@ public final class Readers implements StreamCursor.Host {
     }
 
     /** Sends the client of a request away for a while, if that is in these hands, unless its session would end with its connection. */
-    void disconnect(CallRequest.Held held, Duration retry) {
-        LiveStream stream = held.request().call().stream();
-        if (!core.look(() -> held.request().isHeldBy(held))) {
+    void disconnect(LiveCall.Held held, Duration retry) {
+        LiveStream stream = held.request.call.stream;
+        if (!core.log.look(() -> held.request.isHeldBy(held))) {
             return;
         }
-        if (!core.listensOnly() || !core.lifetime().grace().isZero()) {
+        if (!core.listensOnly || !core.lifetime.grace().isZero()) {
             end(stream, EndReason.POLLING, Optional.of(retry));
         }
     }
 
     /** Ends all reading, so that every client comes back to the successor of this server. */
     void handOver() {
-        core.look(core.streams()::all).forEach(stream -> end(stream, EndReason.DRAINED, Optional.empty()));
+        core.log.look(core.streams::all).forEach(stream -> end(stream, EndReason.DRAINED, Optional.empty()));
         close(EndReason.DRAINED);
     }
 
     private void end(LiveStream stream, EndReason reason, Optional<Duration> retry) {
-        core.run(step -> stream.reader().ifPresent(reader -> {
+        core.log.run(step -> stream.reader().ifPresent(reader -> {
             reader.end(reason, retry, step);
             step.then(reader);
         }));
     }
 
     boolean listening() {
-        return core.look(this::isRead);
+        return core.log.look(this::isRead);
     }
 
     boolean isRead() {
-        long now = core.now();
-        boolean elsewhere =
-                readElsewhere.isPresent() && !core.clock().passed(WORD_NANOS, readElsewhere.getAsLong(), now);
+        long now = core.clock.now();
+        boolean elsewhere = readElsewhere.isPresent() && !core.clock.passed(WORD_NANOS, readElsewhere.getAsLong(), now);
         return elsewhere
                 || listenersOutside > 0
-                || core.streams().listening().reader().isPresent();
+                || core.streams.listening().reader().isPresent();
     }
 
     /** Whether a client reads the listening stream, or has read it so lately that it may be on its way back. */
     boolean followed() {
-        return core.look(() -> {
-            boolean gone = core.host().clock().passed(core.lifetime().graceNanos(), leftAt, core.now());
-            boolean mayReturn = core.record().followed() && !gone;
+        return core.log.look(() -> {
+            boolean gone = core.host.clock().passed(core.lifetime.graceNanos(), leftAt, core.clock.now());
+            boolean mayReturn = core.record.followed() && !gone;
             return mayReturn || isRead();
         });
     }

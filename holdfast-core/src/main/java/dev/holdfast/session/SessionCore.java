@@ -1,63 +1,81 @@
 package dev.holdfast.session;
 
+import dev.holdfast.CallWatch;
 import dev.holdfast.EndReason;
 import dev.holdfast.Lifetime;
 import dev.holdfast.Refusal;
 import dev.holdfast.log.EngineClock;
 import dev.holdfast.log.Epochs;
+import dev.holdfast.log.KeptEvent;
 import dev.holdfast.log.LazyQueue;
 import dev.holdfast.log.Outbox;
+import dev.holdfast.log.Pending;
 import dev.holdfast.log.SessionLog;
 import dev.holdfast.log.Step;
 import dev.holdfast.log.Streams;
 import dev.holdfast.session.Lifecycle.Move;
+import dev.holdfast.session.StoreQuestion.LeaseLostException;
+import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.MessageFactory;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.SessionKey;
+import dev.holdfast.spi.StaleEpochException;
+import dev.holdfast.spi.UnreadableSessionException;
+import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.function.Consumer;
-import java.util.function.Function;
-import java.util.function.Supplier;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
- * What the parts of a session share: its name, its life, its log and streams, its open requests, its journal and its record. All
- * but the name and the life is read and changed under its lock.
+ * What the parts of a session share: its name, its life, its log and streams, its open requests, its journal and its record, and what
+ * a commit, or the lack of one, changes in them. All but the name and the life is read and changed under its lock. What it asks of
+ * its parts is answered by {@link LiveSession}, and is called without the lock where it takes no {@link Step}.
  */
-public final class SessionCore {
+public abstract class SessionCore {
     static final int INTERNAL_ERROR = -32603;
+    private static final Logger logger = LoggerFactory.getLogger(SessionCore.class);
     private static final String LOST = "the response to this request is lost: the session store has it no more";
+    private static final String GIVEN_UP = "the client has not answered, and too much waits for it";
+    /** After so many failures of the store the pause does not grow any more: 3.2 s. */
+    private static final int GROWING = 6;
 
-    private final SessionOwner owner;
-    private final SessionHost host;
-    private final EngineClock clock;
-    private final String principal;
-    private final Lifetime lifetime;
-    private final boolean listensOnly;
-    private final Lifecycle lifecycle;
-    private final RecordState record;
-    private final Journal journal;
-    private final OpenRequests requests = new OpenRequests();
-    private final SessionLog log;
-    private final Streams streams;
+    private static final long FIRST_DELAY_MILLIS = 50;
+
+    final SessionHost host;
+    final EngineClock clock;
+    final String principal;
+    final Lifetime lifetime;
+    final boolean listensOnly;
+    final Lifecycle lifecycle;
+    final RecordState record;
+    final Journal journal;
+    final OpenRequests requests = new OpenRequests();
+    final SessionLog log;
+    final Outbox outbox;
+    final Streams streams;
     /** Questions that no client will answer any more, and whose askers do not know it yet. */
-    private final LazyQueue<OpenRequests.Question> givenUp = new LazyQueue<>();
+    final LazyQueue<OpenRequests.Question> givenUp = new LazyQueue<>();
 
-    private final long since;
+    /** When it came into memory, in nanoseconds of the engine's clock. */
+    final long since;
+
     private final boolean returned;
-
     private boolean takenOver;
     private volatile @Nullable SessionKey key;
     private volatile String id = "";
     private volatile String revision = "";
 
-    SessionCore(SessionOwner owner, SessionHost host, String principal, RecordState.Seed seed) {
-        this.owner = owner;
+    SessionCore(SessionHost host, String principal, RecordState.Seed seed) {
         this.host = host;
         this.clock = host.clock();
         this.principal = principal;
@@ -68,23 +86,36 @@ public final class SessionCore {
         this.lifecycle = new Lifecycle(lifetime, clock);
         this.record = new RecordState(host.wallClock(), seed, host.cluster().born(seed), host.durable());
         this.log = new SessionLog(
-                host.store(), host.cluster().writer(), new Epochs(seed.epochs(), seed.certainFrom()), owner);
+                host.store(), host.cluster().writer(), new Epochs(seed.epochs(), seed.certainFrom()), new LogOwner());
+        this.outbox = log.outbox();
         boolean forgetful = listensOnly && lifetime.grace().isZero();
         this.streams = new Streams(host.streams(), lifetime, log, forgetful);
         this.journal = new Journal(host.limits(), requests, this::hold);
     }
 
-    <T> T step(Function<Step, T> decision) {
-        return log.step(decision);
-    }
+    /** Ends it, unless it has ended. */
+    public abstract void end(EndReason reason);
 
-    void run(Consumer<Step> decision) {
-        log.run(decision);
-    }
+    /** Lets everything go that this move has closed. */
+    abstract void closed(Move move);
 
-    <T> T look(Supplier<T> question) {
-        return log.look(question);
-    }
+    /** Hands the requests of a call to the backend, by one task on an executor. */
+    abstract void dispatch(LiveCall call, Executor caller);
+
+    /** Appends to the stream of a call what an incarnation of the backend sends for a request that is in its hands. */
+    abstract CompletionStage<Void> send(LiveCall.Held held, OutboundMessage message);
+
+    /** Sends the client of a request away for a while, if the request is in these hands. */
+    abstract void disconnect(LiveCall.Held held, Duration retry);
+
+    /** Answers a question of this incarnation of the backend, if that is still there. */
+    abstract void answer(int incarnation, InboundMessage response);
+
+    /** Finds out who follows a request from now on. */
+    abstract CallWatch watch(InboundMessage request, boolean again);
+
+    /** An incarnation of the backend has accepted a request that has changed the session's journal. */
+    abstract void accepted(InboundMessage request, int incarnation, Step step);
 
     void name(String name) {
         id = name;
@@ -96,47 +127,50 @@ public final class SessionCore {
         revision = accepted.intern();
     }
 
-    /** What the access log tells of it now. */
-    AccessLog.Subject told() {
-        MessageFactory.Client client = look(journal::introduction)
-                .map(message -> host.messages().client(message.bytes()))
-                .orElse(MessageFactory.Client.UNKNOWN);
-        return new AccessLog.Subject(
-                shortId(), revision, principal, listensOnly, client, look(requests::begun), since, now());
+    public SessionKey key() {
+        return Objects.requireNonNull(key, "the session has no name yet");
     }
 
-    SessionOwner owner() {
-        return owner;
+    public String id() {
+        return id;
     }
 
-    SessionHost host() {
-        return host;
+    public String shortId() {
+        return id.length() <= 8 ? id : id.substring(0, 8);
     }
 
-    EngineClock clock() {
-        return clock;
+    public String revision() {
+        return revision;
     }
 
-    /** Nanoseconds of the engine's clock. */
-    long now() {
-        return clock.now();
+    public boolean listensOnly() {
+        return listensOnly;
     }
 
-    String principal() {
+    public String principal() {
         return principal;
     }
 
-    /** When it came into memory, in nanoseconds of the engine's clock. */
-    long since() {
-        return since;
+    /** Its life, which changes by compare-and-set. */
+    public Lifecycle lifecycle() {
+        return lifecycle;
     }
 
-    Lifetime lifetime() {
-        return lifetime;
+    public SessionLog log() {
+        return log;
     }
 
-    boolean listensOnly() {
-        return listensOnly;
+    public Streams streams() {
+        return streams;
+    }
+
+    /** What the access log tells of it now. */
+    AccessLog.Subject told() {
+        MessageFactory.Client client = log.look(journal::introduction)
+                .map(message -> host.messages().client(message.bytes()))
+                .orElse(MessageFactory.Client.UNKNOWN);
+        return new AccessLog.Subject(
+                shortId(), revision, principal, listensOnly, client, log.look(requests::begun), since, clock.now());
     }
 
     boolean outlives() {
@@ -149,22 +183,6 @@ public final class SessionCore {
      */
     boolean reruns() {
         return outlives() && !host.backend().executesImmediately();
-    }
-
-    Lifecycle lifecycle() {
-        return lifecycle;
-    }
-
-    RecordState record() {
-        return record;
-    }
-
-    Journal journal() {
-        return journal;
-    }
-
-    OpenRequests requests() {
-        return requests;
     }
 
     /**
@@ -181,39 +199,7 @@ public final class SessionCore {
         if (requests.running() + more > host.limits().runningCalls()) {
             return Optional.of(Refusal.SESSION_CALLS);
         }
-        return host.noRoomFor(principal(), more);
-    }
-
-    public SessionLog log() {
-        return log;
-    }
-
-    Outbox outbox() {
-        return log.outbox();
-    }
-
-    public Streams streams() {
-        return streams;
-    }
-
-    LazyQueue<OpenRequests.Question> givenUp() {
-        return givenUp;
-    }
-
-    SessionKey key() {
-        return Objects.requireNonNull(key, "the session has no name yet");
-    }
-
-    String id() {
-        return id;
-    }
-
-    String shortId() {
-        return id.length() <= 8 ? id : id.substring(0, 8);
-    }
-
-    String revision() {
-        return revision;
+        return host.noRoomFor(principal, more);
     }
 
     /** It keeps so many more bytes, or fewer, beside the messages for its client. */
@@ -227,27 +213,22 @@ public final class SessionCore {
     }
 
     boolean isTakenOver() {
-        return look(() -> takenOver);
+        return log.look(() -> takenOver);
     }
 
-    long weight() {
-        return look(streams.retention()::weight);
+    public long weight() {
+        return log.look(streams.retention()::weight);
     }
 
     /** How many bytes it leaves in the store when it is parked; where any node restores it, its journal may be there already. */
     long leaves() {
-        return returned && host.cluster().anyNodeRestores() ? look(streams.retention()::bytes) : weight();
-    }
-
-    /** Ends it, unless it has ended. Not called under the lock. */
-    void end(EndReason reason) {
-        owner.end(reason);
+        return returned && host.cluster().anyNodeRestores() ? log.look(streams.retention()::bytes) : weight();
     }
 
     /** Does what a move demands, not under the lock; false if it leaves the session closed. */
     boolean alive(Move move) {
         if (move.closes()) {
-            owner.closed(move);
+            closed(move);
         } else if (move.reconnects()) {
             host.telemetry().reconnected(id);
         }
@@ -273,7 +254,7 @@ public final class SessionCore {
     }
 
     /** What the client is told in the place of answers that the store has lost; takes no lock. */
-    List<OutboundMessage> lostErrors(Collection<RequestId> unanswered) {
+    public List<OutboundMessage> lostErrors(Collection<RequestId> unanswered) {
         return errors(unanswered, LOST);
     }
 
@@ -281,6 +262,13 @@ public final class SessionCore {
         return unanswered.stream()
                 .map(request -> host.messages().error(request, INTERNAL_ERROR, cause))
                 .toList();
+    }
+
+    /** What a question of the backend gets in the place of the client's answer. */
+    InboundMessage errorFor(RequestId question, String cause) {
+        byte[] error = host.messages().error(question, INTERNAL_ERROR, cause).bytes();
+        return new InboundMessage(
+                InboundMessage.Kind.RESPONSE, question, "", error, JournalChange.NONE, InboundMessage.NO_CONTEXT);
     }
 
     /** What ends all calls of a session that has ended. */
@@ -299,5 +287,143 @@ public final class SessionCore {
     public EndReason ended() {
         EndReason reason = lifecycle.state().end();
         return reason == null ? EndReason.EXPIRED : reason;
+    }
+
+    /** What the store has of it will never be readable: it ends on every node. */
+    public void unreadable(Throwable why) {
+        if (!lifecycle.closed()) {
+            host.telemetry().unreadable(id, why);
+            end(EndReason.RESTORE_FAILED);
+        }
+    }
+
+    /**
+     * What becomes of the session with its log. A log whose append has failed is brought back: by a claim at once, then by further ones
+     * with growing pauses, until an append succeeds or the session ends. After a few seconds nobody waits any longer for what is in doubt.
+     */
+    private final class LogOwner implements SessionLog.Owner {
+        /** How often in a row the store has failed. */
+        private int failures;
+
+        @Override
+        public void committed(Pending pending, Step step) {
+            failures = 0;
+            host.storeWorks(true);
+            KeptEvent event = pending.event();
+            if (event != null && !streams.commit(event, step)) {
+                step.end(EndReason.OVERFLOW);
+            }
+            pending.committed(step);
+            if (event != null) {
+                event.stream.reader().ifPresent(step::then);
+            }
+        }
+
+        @Override
+        public void refused(Pending pending, Step step) {
+            KeptEvent event = pending.event();
+            if (event == null) {
+                return;
+            }
+            streams.rollback(event, step);
+            RequestId asked = event.event.id();
+            if (asked != null && EventKind.asks(event.event.kind())) {
+                requests.answered(asked, step);
+            }
+            pending.refused(step);
+            event.stream.reader().ifPresent(step::then);
+        }
+
+        @Override
+        public void questionDropped(RequestId question, Step step) {
+            requests.answered(question, step).ifPresent(givenUp::addLast);
+        }
+
+        /** Makes room for what the step has kept, if that is needed, and tells those who asked what nobody will answer. */
+        @Override
+        public void concluding(Step step) {
+            if (streams.retention().crowds(step)) {
+                step.then(host::makeRoom);
+            }
+            if (!givenUp.isEmpty()) {
+                givenUp.takeAll().forEach(question -> {
+                    RequestId asked =
+                            Objects.requireNonNull(question.node().event.id());
+                    InboundMessage error = errorFor(asked, GIVEN_UP);
+                    step.then(() -> answer(question.incarnation(), error));
+                });
+            }
+        }
+
+        @Override
+        public void end(EndReason reason) {
+            SessionCore.this.end(reason);
+        }
+
+        @Override
+        public void doubtful(Throwable failure, Step step) {
+            boolean lost = failure instanceof LeaseLostException;
+            if (lost || (failure instanceof StaleEpochException && host.shared())) {
+                takenOver(step);
+                outbox.dismissWaiting(step);
+                step.end(lost ? endWithLease() : EndReason.TAKEN_OVER);
+            } else {
+                // in a store that nobody shares, it is a claim of this engine's own that has happened late
+                step.then(() -> recover(failure));
+            }
+        }
+
+        /** The store has failed, or has failed to help. */
+        private void recover(Throwable failure) {
+            Throwable cause = failure instanceof CompletionException ? failure.getCause() : failure;
+            if (cause instanceof UnreadableSessionException) {
+                host.telemetry().unreadable(id, failure);
+                end(EndReason.RESTORE_FAILED);
+                return;
+            }
+            int attempt = log.look(() -> ++failures);
+            if (cause == null || !host.cluster().saidByStore(cause)) {
+                host.storeWorks(false);
+            }
+            if (attempt == 1) {
+                claim();
+                return;
+            }
+            if (attempt == GROWING) {
+                host.telemetry().storeFails(id, failure);
+            }
+            if (attempt >= GROWING) {
+                log.run(outbox::dismissWaiting);
+            }
+            host.later(this::claim, FIRST_DELAY_MILLIS << Math.min(attempt, GROWING));
+        }
+
+        private void claim() {
+            if (lifecycle.closed()) {
+                log.run(outbox::dismissWaiting);
+                return;
+            }
+            log.claim(host.random().nextInt()).whenComplete((found, failure) -> {
+                if (failure != null) {
+                    recover(failure);
+                } else if (!found) {
+                    end(missing());
+                }
+            });
+        }
+
+        /** Why the store does not have the session: a store that goes by a wall clock may have let it expire. */
+        private EndReason missing() {
+            if (log.look(record::expiresAt) <= host.wallClock().millis()) {
+                return EndReason.EXPIRED;
+            }
+            EndReason why = host.cluster().missing();
+            if (why == EndReason.STORE_FAILED) {
+                logger.error("session {}: the store has lost it", shortId());
+            } else {
+                logger.warn("session {}: the store has it no more; another node has ended it", shortId());
+            }
+            return why;
+        }
     }
 }

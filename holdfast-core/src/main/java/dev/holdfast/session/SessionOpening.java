@@ -51,19 +51,17 @@ public final class SessionOpening {
 
     private final SessionCore core;
     private final SessionHost host;
-    private final Answers answers;
-    private final ServerIdentity identity;
+    private final Outbound outbound;
     private final BackendSlot backend;
     private final Streams streams;
     private final Retention retention;
 
-    SessionOpening(SessionCore core, Answers answers, ServerIdentity identity, BackendSlot backend) {
+    SessionOpening(SessionCore core, Outbound outbound, BackendSlot backend) {
         this.core = core;
-        this.host = core.host();
-        this.answers = answers;
-        this.identity = identity;
+        this.host = core.host;
+        this.outbound = outbound;
         this.backend = backend;
-        this.streams = core.streams();
+        this.streams = core.streams;
         this.retention = streams.retention();
     }
 
@@ -76,8 +74,8 @@ public final class SessionOpening {
     public CompletionStage<Void> create(String name, InboundMessage initialize, Backend.Opened opened) {
         core.name(name);
         core.negotiated(opened.revision());
-        core.run(step -> core.journal().accepted(initialize, step));
-        identity.first(opened.response());
+        core.log.run(step -> core.journal.accepted(initialize, step));
+        outbound.introduced(opened.response());
         return backend.connected(opened.connection())
                 ? create(SessionRecord.SESSION, Map.of(SessionRecord.INITIALIZE, initialize.bytes()))
                 : CompletableFuture.failedFuture(new IllegalStateException("closed while it was opened"));
@@ -95,13 +93,13 @@ public final class SessionOpening {
     }
 
     private CompletionStage<Void> create(String kind, Map<String, byte[]> entries) {
-        Epoch first = core.look(core.log().epochs()::present);
-        SessionRecord record = core.step(step -> new SessionRecord(
+        Epoch first = core.log.look(core.log.epochs()::present);
+        SessionRecord record = core.log.step(step -> new SessionRecord(
                 1,
                 kind,
-                core.principal(),
-                core.record().expiresAt(),
-                core.record().extension(step),
+                core.principal,
+                core.record.expiresAt(),
+                core.record.extension(step),
                 core.revision(),
                 entries,
                 Map.of()));
@@ -110,14 +108,14 @@ public final class SessionOpening {
 
     /** How long its store keeps it, in milliseconds since 1970. */
     public long expiresAt() {
-        return core.look(core.record()::expiresAt);
+        return core.log.look(core.record::expiresAt);
     }
 
     /** The session is known to those who will hear of its end: it may live. */
     public void start() {
-        host.telemetry().created(core.id(), core.listensOnly(), core::told);
-        core.lifecycle().opened(core.now());
-        core.log().start(core.key());
+        host.telemetry().created(core.id(), core.listensOnly, core::told);
+        core.lifecycle.opened(core.clock.now());
+        core.log.start(core.key());
     }
 
     /**
@@ -128,12 +126,12 @@ public final class SessionOpening {
     public void restore(String name, Claim claim, Map<StreamId, List<Event>> events, Runnable known) {
         core.name(name);
         core.negotiated(claim.record().revision());
-        core.log().start(core.key());
+        core.log.start(core.key());
         Cluster cluster = host.cluster();
-        core.run(step -> {
-            Lifecycle.Move begun = core.lifecycle().returned(cluster.restoredState(), core.now());
+        core.log.run(step -> {
+            Lifecycle.Move begun = core.lifecycle.returned(cluster.restoredState(), core.clock.now());
             assert !begun.leavesClosed() : "nobody knows it yet";
-            core.outbox().insist(core.record().begun(step), step);
+            core.outbox.insist(core.record.begun(step), step);
             List<BackendSlot.User> again = remember(claim, events, step);
             known.run();
             List<? extends BackendSlot.User> turnedAway =
@@ -148,7 +146,7 @@ public final class SessionOpening {
 
     /** Opens a fresh backend for the calls that are run again, and for a client that only listens; later if nobody can now. */
     private void restoreBackend(long patience) {
-        if (!core.lifecycle().state().closed() && !host.elsewhere(backend::restore)) {
+        if (!core.lifecycle.closed() && !host.elsewhere(backend::restore)) {
             host.later(() -> restoreBackend(Math.min(2 * patience, MOST_RESTORE_MILLIS)), patience);
         }
     }
@@ -162,7 +160,7 @@ public final class SessionOpening {
         Map<StreamId, RunningCall> running = claim.record().running();
         Set<StreamId> all = new TreeSet<>(BY_AGE);
         all.addAll(claim.streams().keySet());
-        if (!core.listensOnly()) {
+        if (!core.listensOnly) {
             all.addAll(running.keySet());
         }
         for (StreamId id : all) {
@@ -192,7 +190,7 @@ public final class SessionOpening {
         interrupted.addAll(running.keySet());
         List<BackendSlot.User> again = new ArrayList<>(0);
         for (StreamId id : interrupted) {
-            core.lifecycle().callStarted(host.clock().now());
+            core.lifecycle.callStarted(host.clock().now());
             interrupt(id, Objects.requireNonNull(running.get(id)), OptionalLong.empty(), step)
                     .ifPresent(again::add);
         }
@@ -212,7 +210,7 @@ public final class SessionOpening {
      * @param seen up to which offset its client has its stream
      */
     void inherit(StreamId id, RunningCall running, List<Event> kept, Extent extent, long seen, Step step) {
-        if (!core.listensOnly()) {
+        if (!core.listensOnly) {
             withdrawQuestions(streams.restore(id, running.requests(), kept, extent, step), 0, step);
         }
         interrupt(id, running, OptionalLong.of(seen), step).ifPresent(run -> run.count(step));
@@ -225,18 +223,17 @@ public final class SessionOpening {
     private void remember(String key, byte[] bytes, Step step) {
         InboundMessage message = read(bytes);
         if (key.equals(SessionRecord.INITIALIZE)) {
-            core.journal().accepted(message, step);
+            core.journal.accepted(message, step);
         } else {
-            core.journal()
-                    .apply(
-                            new InboundMessage(
-                                    message.kind(),
-                                    message.id(),
-                                    message.method(),
-                                    message.bytes(),
-                                    new JournalChange.Put(key),
-                                    InboundMessage.NO_CONTEXT),
-                            step);
+            core.journal.apply(
+                    new InboundMessage(
+                            message.kind(),
+                            message.id(),
+                            message.method(),
+                            message.bytes(),
+                            new JournalChange.Put(key),
+                            InboundMessage.NO_CONTEXT),
+                    step);
         }
     }
 
@@ -257,27 +254,27 @@ public final class SessionOpening {
         retention.settle(asked, step);
         for (KeptEvent question : asked) {
             if (question.event.epoch().counter() >= born) {
-                answers.withdraw(question, WITHDRAWN, step);
+                outbound.withdraw(question, WITHDRAWN, step);
             }
         }
     }
 
     private Optional<NextRun> interrupt(StreamId id, RunningCall running, OptionalLong seen, Step step) {
         LiveStream stream =
-                core.listensOnly() ? streams.listening() : streams.find(id).orElseThrow();
+                core.listensOnly ? streams.listening() : streams.find(id).orElseThrow();
         Optional<LiveCall.Rerun> rerun =
                 core.reruns() ? UnreadableException.read(() -> LiveCall.Rerun.of(running)) : Optional.empty();
         List<InboundMessage> requests = rerun.isPresent()
                 ? List.of(read(rerun.get().request()))
                 : running.requests().stream().map(SessionOpening::unknown).toList();
         long now = host.clock().now();
-        LiveCall call = LiveCall.unread(id, stream, core.owner(), requests, now);
-        host.running(core.principal(), requests.size());
-        core.requests().start(call, step);
+        LiveCall call = new LiveCall(core, id, stream, null, requests, now);
+        host.running(core.principal, requests.size());
+        core.requests.start(call, step);
         // on the listening stream nobody can tell whose progress it was
         OptionalDouble told = stream.listening() ? OptionalDouble.empty() : goOn(stream, seen, step);
         if (rerun.isEmpty()) {
-            call.requests().forEach(request -> answers.fail(request, INTERRUPTED, step));
+            call.requests.forEach(request -> outbound.fail(request, INTERRUPTED, step));
             return Optional.empty();
         }
         call.mayBeRerun(step);
@@ -301,7 +298,7 @@ public final class SessionOpening {
 
         @Override
         public long bytes() {
-            return call.requests().get(0).message().bytes().length;
+            return call.requests.get(0).message().bytes().length;
         }
 
         @Override
@@ -311,11 +308,11 @@ public final class SessionOpening {
 
         @Override
         public void use(BackendConnection connection) {
-            core.run(this::count);
+            core.log.run(this::count);
         }
 
         private void count(Step now) {
-            if (core.outbox().closed() || call.answered()) {
+            if (core.outbox.closed() || call.answered()) {
                 return;
             }
             Pending pending = new Pending(null, List.of(counted)) {
@@ -324,8 +321,8 @@ public final class SessionOpening {
                     count(step);
                 }
             };
-            core.outbox().add(pending, now);
-            CompletionStage<Void> unused = core.log()
+            core.outbox.add(pending, now);
+            CompletionStage<Void> unused = core.log
                     .stageOf(pending)
                     .whenComplete((done, failure) -> counted(failure == null, pending.failure() != null));
         }
@@ -356,7 +353,7 @@ public final class SessionOpening {
 
         @Override
         public void refused(String cause) {
-            call.requests().forEach(request -> answers.failNow(request, cause));
+            call.requests.forEach(request -> outbound.failNow(request, cause));
         }
     }
 
@@ -372,7 +369,7 @@ public final class SessionOpening {
      * @return the last progress that the client was told; infinity where nobody knows, so that no progress is told again
      */
     private OptionalDouble goOn(LiveStream stream, OptionalLong seen, Step step) {
-        Epochs epochs = core.log().epochs();
+        Epochs epochs = core.log.epochs();
         OptionalDouble told =
                 stream.dropped() > 0 ? OptionalDouble.of(Double.POSITIVE_INFINITY) : OptionalDouble.empty();
         boolean mayLackTail = epochs.doubts(stream.id().epoch());

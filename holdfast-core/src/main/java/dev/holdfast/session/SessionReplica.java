@@ -49,7 +49,7 @@ public final class SessionReplica {
     }
 
     public Epoch epoch() {
-        return core.look(core.log().epochs()::present);
+        return core.log.look(core.log.epochs()::present);
     }
 
     /**
@@ -61,8 +61,8 @@ public final class SessionReplica {
      */
     public ResumePoint resume(EventId after, Epoch latest, int certainFrom) {
         Epoch epoch = after.epoch();
-        return core.look(() -> {
-            Epochs epochs = core.log().epochs();
+        return core.log.look(() -> {
+            Epochs epochs = core.log.epochs();
             boolean forgotten = epochs.forgot(epoch);
             boolean later = epoch.counter() > epochs.present().counter() && epoch.counter() < latest.counter();
             boolean ours = forgotten || later || epoch.equals(latest) || epochs.had(epoch);
@@ -72,7 +72,7 @@ public final class SessionReplica {
 
     /** Up to which offset its client has surely read the listening stream, as far as the store knows, or this node. */
     public long confirmed(SessionRecord record) {
-        long here = core.look(() -> core.streams().listening().confirmed());
+        long here = core.log.look(() -> core.streams.listening().confirmed());
         return Math.max(here, RecordState.Extension.of(record).confirmed());
     }
 
@@ -86,14 +86,13 @@ public final class SessionReplica {
 
     /** Whether the stream of a call is written here. */
     public boolean writes(StreamId stream) {
-        return !stream.equals(StreamId.LISTENING) && core.look(() -> isWritten(stream));
+        return !stream.equals(StreamId.LISTENING) && core.log.look(() -> isWritten(stream));
     }
 
     /** The answers to a call may go to the listening stream. */
     private boolean isWritten(StreamId stream) {
-        return core.streams().find(stream).isPresent()
-                || core.requests().all().stream()
-                        .anyMatch(request -> request.call().id().equals(stream));
+        return core.streams.find(stream).isPresent()
+                || core.requests.all().stream().anyMatch(request -> request.call.id.equals(stream));
     }
 
     /** What the client is told in the place of answers that the store has lost. */
@@ -103,7 +102,7 @@ public final class SessionReplica {
 
     /** Makes a decision about what is read here of other nodes, then does what it causes. */
     public <T> T step(Function<Step, T> decision) {
-        return core.step(decision);
+        return core.log.step(decision);
     }
 
     /**
@@ -127,7 +126,7 @@ public final class SessionReplica {
 
     /** Ends a reader that could not {@link #enter}, for the session has ended. */
     public void endReading(StreamCursor reader, Set<RequestId> open) {
-        core.run(step -> readers.end(reader, open, core.ended(), step));
+        core.log.run(step -> readers.end(reader, open, core.ended(), step));
     }
 
     /** A newer connection reads the stream of a call, on another node or beside the session's streams. */
@@ -137,70 +136,69 @@ public final class SessionReplica {
 
     /** The client has everything of a call's stream, on whatever node it has read it; false if that is not kept here. */
     public boolean delivered(StreamId stream) {
-        long now = core.now();
-        return core.step(step -> {
-            Optional<LiveStream> found = core.streams().find(stream);
-            found.filter(kept -> kept.ended().isPresent())
-                    .ifPresent(kept -> core.streams().finish(kept, now, step));
+        long now = core.clock.now();
+        return core.log.step(step -> {
+            Optional<LiveStream> found = core.streams.find(stream);
+            found.filter(kept -> kept.ended().isPresent()).ifPresent(kept -> core.streams.finish(kept, now, step));
             return found.isPresent();
         });
     }
 
     /** Keeps, as long as its own, a call's stream whose client has everything, and whose writer is gone. */
     public void adopt(StreamId stream, List<Event> kept, Extent extent) {
-        long now = core.now();
-        core.run(step -> {
-            if (core.lifecycle().state().closed() || core.streams().find(stream).isPresent()) {
+        long now = core.clock.now();
+        core.log.run(step -> {
+            if (core.lifecycle.closed() || core.streams.find(stream).isPresent()) {
                 return;
             }
-            LiveStream adopted = core.streams().restore(stream, List.of(), kept, extent, step);
+            LiveStream adopted = core.streams.restore(stream, List.of(), kept, extent, step);
             adopted.end(EndReason.COMPLETED, step);
-            core.streams().finish(adopted, now, step);
-            core.streams().retention().makeRoom(step);
-            core.outbox().flush(step);
+            core.streams.finish(adopted, now, step);
+            core.streams.retention().makeRoom(step);
+            core.outbox.flush(step);
         });
     }
 
     /** The client has everything of the listening stream up to here, whoever wrote it. */
     public void confirm(long offset) {
-        core.run(step -> {
-            core.record().follow(step);
-            core.streams().listening().advance(offset, step);
-            core.streams().retention().confirm(core.streams().listening(), offset, step);
+        core.log.run(step -> {
+            core.record.follow(step);
+            core.streams.listening().advance(offset, step);
+            core.streams.retention().confirm(core.streams.listening(), offset, step);
         });
     }
 
     /** The client has come back with a cursor: the same, and what it has is released. */
     public void release(long offset) {
-        core.run(step -> {
-            core.record().follow(step);
-            core.streams().listening().advance(offset, step);
-            core.streams().retention().release(core.streams().listening(), offset, step);
-            core.outbox().flush(step);
+        core.log.run(step -> {
+            core.record.follow(step);
+            core.streams.listening().advance(offset, step);
+            core.streams.retention().release(core.streams.listening(), offset, step);
+            core.outbox.flush(step);
         });
     }
 
     /** Lets the store forget what nodes have sent on the listening stream that are gone, and the client has. */
     public void trim(List<Event> had) {
-        core.run(step -> {
-            had.forEach(event -> core.outbox().trim(event.stream(), event.offset(), step));
-            core.outbox().flush(step);
+        core.log.run(step -> {
+            had.forEach(event -> core.outbox.trim(event.stream(), event.offset(), step));
+            core.outbox.flush(step);
         });
     }
 
     /** The store takes nothing, and may go on so for long: no client waits for what is on its way. */
     public void dismissClients(Throwable failure) {
-        core.run(step -> core.outbox().dismissClients(failure, step));
+        core.log.run(step -> core.outbox.dismissClients(failure, step));
     }
 
     /** Completes when the store has decided what is on its way; fails where it has not for some seconds. */
     public CompletionStage<Void> settled() {
-        return core.log().settledUnlessStuck();
+        return core.log.settledUnlessStuck();
     }
 
     /** Gets an epoch that is newer than all others; completes with whether it has one. */
     public CompletionStage<Boolean> renew() {
-        return core.log().renew(core.host().random().nextInt());
+        return core.log.renew(core.host.random().nextInt());
     }
 
     /**
@@ -212,12 +210,12 @@ public final class SessionReplica {
             return;
         }
         Pending nothing = new Pending(null, List.of());
-        core.run(step -> {
-            if (core.outbox().open()) {
-                core.outbox().add(nothing, step);
+        core.log.run(step -> {
+            if (core.outbox.open()) {
+                core.outbox.add(nothing, step);
             }
         });
-        core.log().stageOf(nothing).thenCompose(kept -> renew());
+        core.log.stageOf(nothing).thenCompose(kept -> renew());
     }
 
     /**
@@ -228,11 +226,11 @@ public final class SessionReplica {
      */
     public void inherit(
             StreamId stream, RunningCall running, List<Event> kept, Extent extent, long seen, boolean mayRun) {
-        core.run(step -> {
+        core.log.run(step -> {
             if (isWritten(stream)) {
                 return;
             }
-            Lifecycle.Move move = core.lifecycle().callStarted(core.now());
+            Lifecycle.Move move = core.lifecycle.callStarted(core.clock.now());
             if (move.leavesClosed()) {
                 step.then(() -> core.alive(move));
                 return;
@@ -247,7 +245,7 @@ public final class SessionReplica {
         try {
             opening.inherit(stream, running, kept, extent, seen, step);
         } catch (RuntimeException e) {
-            core.lifecycle().callEnded(core.now());
+            core.lifecycle.callEnded(core.clock.now());
             throw e;
         }
     }
@@ -272,17 +270,16 @@ public final class SessionReplica {
      * that; the next one after a loss is opened when it is needed. Where nobody can open it now, whoever needs it asks again.
      */
     public void openBackend() {
-        boolean missing = lacksBackend()
-                && !core.host().draining()
-                && !core.host().backend().needsContext();
+        boolean missing =
+                lacksBackend() && !core.host.draining() && !core.host.backend().needsContext();
         if (missing) {
-            boolean unused = core.host().elsewhere(backend::restore);
+            boolean unused = core.host.elsewhere(backend::restore);
         }
     }
 
     /** Its client reads the listening stream on another node: the session, and the backend that is here, are in use. */
     public void read() {
-        Lifecycle.Move move = core.lifecycle().touch(core.now());
+        Lifecycle.Move move = core.lifecycle.touch(core.clock.now());
         if (core.alive(move)) {
             readers.readElsewhere();
         }
@@ -298,7 +295,7 @@ public final class SessionReplica {
         if (cancellation.notification().bytes().length <= MOST_CANCELLATION_BYTES) {
             return cancellation;
         }
-        MessageFactory messages = core.host().messages();
+        MessageFactory messages = core.host.messages();
         InboundMessage notification =
                 messages.read(messages.cancelled(cancellation.request(), "the client has cancelled it")
                         .bytes());
@@ -308,7 +305,7 @@ public final class SessionReplica {
     /** What a question gets in the place of a client's answer that is too large to reach the node that has asked. */
     public InboundMessage tooLarge(InboundMessage response) {
         RequestId id = response.requiredId();
-        byte[] error = core.host()
+        byte[] error = core.host
                 .messages()
                 .error(id, SessionCore.INTERNAL_ERROR, "the client's answer is too large for the session store")
                 .bytes();
@@ -318,11 +315,11 @@ public final class SessionReplica {
 
     /** The client cancels a request: if it is on its way from here, it is not sent any more. */
     public void cancelOnItsWay(Cancellation cancellation) {
-        core.run(step -> core.requests().cancelOnItsWay(cancellation, step));
+        core.log.run(step -> core.requests.cancelOnItsWay(cancellation, step));
     }
 
     public boolean draining() {
-        return core.host().draining();
+        return core.host.draining();
     }
 
     /** Another node has ended the session. */
@@ -332,8 +329,8 @@ public final class SessionReplica {
 
     /** What the store has of it will never be readable: it ends on every node. */
     public void unreadable(Throwable why) {
-        if (!core.lifecycle().state().closed()) {
-            core.host().telemetry().unreadable(core.id(), why);
+        if (!core.lifecycle.closed()) {
+            core.host.telemetry().unreadable(core.id(), why);
             core.end(EndReason.RESTORE_FAILED);
         }
     }
@@ -350,9 +347,9 @@ public final class SessionReplica {
     }
 
     private void abandon(RuntimeException cause, EndReason why) {
-        core.run(step -> {
+        core.log.run(step -> {
             core.takenOver(step);
-            core.outbox().fence(cause, step);
+            core.outbox.fence(cause, step);
             step.end(why);
         });
     }

@@ -294,8 +294,7 @@ class HttpSseSessionTest {
         }
 
         assertThat(session.state()).isEqualTo(SessionState.ATTACHED);
-        assertThat(session.core().streams().retention().events())
-                .isLessThanOrEqualTo(SessionLimits.DEFAULT.streamEvents());
+        assertThat(session.streams().retention().events()).isLessThanOrEqualTo(SessionLimits.DEFAULT.streamEvents());
     }
 
     @Test
@@ -305,13 +304,11 @@ class HttpSseSessionTest {
         bed.backend.life().sink.send(Wire.notice("a"));
         bed.backend.life().sink.send(Wire.question("q"));
         connection.read();
-        assertThat(session.core().streams().retention().events()).isEqualTo(3);
+        assertThat(session.streams().retention().events()).isEqualTo(3);
 
         confirm(connection);
 
-        assertThat(session.core().streams().retention().events())
-                .as("the question")
-                .isOne();
+        assertThat(session.streams().retention().events()).as("the question").isOne();
     }
 
     @Test
@@ -329,7 +326,7 @@ class HttpSseSessionTest {
         bed.backend.life().sink.send(Wire.notice("a"));
         connection.read();
         confirm(connection);
-        assertThat(session.core().streams().retention().events())
+        assertThat(session.streams().retention().events())
                 .as("nothing of it stays")
                 .isZero();
     }
@@ -349,7 +346,7 @@ class HttpSseSessionTest {
 
             connection.handover();
 
-            assertThat(session.core().streams().retention().events())
+            assertThat(session.streams().retention().events())
                     .as("all but the answer")
                     .isEqualTo(limit);
         }

@@ -27,7 +27,7 @@ class LimitsTest {
     private static final long MUCH = 1 << 20;
 
     private static Streams streams(Session session) {
-        return ((LiveSession) session).core().streams();
+        return ((LiveSession) session).streams();
     }
 
     private static void notices(TestBed bed, int count, String text) {

@@ -61,7 +61,7 @@ class RetentionOrderTest {
 
     private List<String> kept() {
         List<String> kept = new ArrayList<>();
-        for (LiveStream stream : ((LiveSession) session).core().streams().all()) {
+        for (LiveStream stream : ((LiveSession) session).streams().all()) {
             for (KeptEvent node = stream.head(); node != null; node = node.next) {
                 kept.add(Wire.text(node.event));
             }
@@ -184,8 +184,8 @@ class RetentionOrderTest {
         fill("notice", EVENTS + 5);
         send("last");
         LiveSession live = (LiveSession) session;
-        int stored = TestBed.now(bed.store.read(
-                        live.key(), live.core().streams().listening().id(), 0, 1 << 20))
+        int stored = TestBed.now(
+                        bed.store.read(live.key(), live.streams().listening().id(), 0, 1 << 20))
                 .size();
         assertThat(stored).isLessThanOrEqualTo(EVENTS + 1);
     }

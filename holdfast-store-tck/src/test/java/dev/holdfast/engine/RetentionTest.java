@@ -39,7 +39,7 @@ class RetentionTest {
     }
 
     private int events() {
-        return ((LiveSession) session).core().streams().retention().events();
+        return ((LiveSession) session).streams().retention().events();
     }
 
     @Test

@@ -105,7 +105,7 @@ final class SimChecks {
         world.check(
                 state.readers() == reading,
                 () -> "session " + session.number + " counts " + state.readers() + " readers, there are " + reading);
-        for (LiveStream stream : session.live().core().streams().all()) {
+        for (LiveStream stream : session.live().streams().all()) {
             boolean read = session.reading(stream.id()).isPresent();
             world.check(
                     read == stream.reader().isPresent(),
@@ -122,11 +122,11 @@ final class SimChecks {
     private void history(SimSession session, Lifecycle.State state) {
         Set<Fact> kept = new HashSet<>();
         long bytes = 0;
-        for (LiveStream stream : session.live().core().streams().all()) {
+        for (LiveStream stream : session.live().streams().all()) {
             bytes += history(session, stream, kept);
         }
         long sum = bytes;
-        Streams streams = session.live().core().streams();
+        Streams streams = session.live().streams();
         // what an ended session keeps has lost its bytes, and counts nowhere
         boolean counted = streams.retention().bytes() == sum || state.closed();
         world.check(
@@ -187,8 +187,7 @@ final class SimChecks {
     }
 
     private static boolean confirmed(SimSession session, Fact fact) {
-        return fact.event.offset()
-                <= session.live().core().streams().listening().confirmed();
+        return fact.event.offset() <= session.live().streams().listening().confirmed();
     }
 
     /** What is gone since the last look was allowed to go, and nothing that should have gone before it is left. */

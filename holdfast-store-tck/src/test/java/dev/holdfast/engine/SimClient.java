@@ -255,7 +255,7 @@ final class SimClient {
         session.sends(notification);
         live.notify(notification).thenAccept(refusal -> {
             boolean due = refusal.isEmpty() && !(change instanceof JournalChange.None) && session.closed.isEmpty();
-            boolean ended = live.state() == SessionState.CLOSED && live.core().ended() != EndReason.PARKED;
+            boolean ended = live.state() == SessionState.CLOSED && live.ended() != EndReason.PARKED;
             world.check(
                     !due || ended || session.journaled.contains(text), () -> text + " was taken, but is not stored");
         });
@@ -284,12 +284,12 @@ final class SimClient {
                     () -> "a request id in flight was taken again: " + again.id());
         }
         EventId nowhere = new EventId(
-                new StreamId(1, 1_000_000), session.live().core().log().epochs().present(), 1);
+                new StreamId(1, 1_000_000), session.live().log().epochs().present(), 1);
         world.check(
                 TestBed.now(session.live().resume(nowhere)) instanceof Resume.Unknown,
                 "a stream that never was is known");
-        EventId beyond = new EventId(
-                StreamId.LISTENING, session.live().core().log().epochs().present(), 1_000_000);
+        EventId beyond =
+                new EventId(StreamId.LISTENING, session.live().log().epochs().present(), 1_000_000);
         world.check(
                 TestBed.now(session.live().resume(beyond)) instanceof Resume.Unknown,
                 "a cursor beyond the log is known");

@@ -150,7 +150,7 @@ final class SimConnection implements StreamReader.Waker {
 
     /** Another one has replaced it, or its session has ended for what all keep, and more are in its place. */
     private boolean mayBeCut() {
-        return replaced || session.live().core().ended() == EndReason.OVERFLOW;
+        return replaced || session.live().ended() == EndReason.OVERFLOW;
     }
 
     private boolean read(int maxBytes) {

@@ -46,7 +46,7 @@ final class SimReturn {
             resume(listening.get(), Optional.empty());
             return;
         }
-        LiveStream stream = session.live().core().streams().listening();
+        LiveStream stream = session.live().streams().listening();
         long confirmed = stream.confirmed();
         for (Fact fact : session.log.between(StreamId.LISTENING, 0, confirmed + 1)) {
             boolean known = fact.received || fact.dropped || (fact.ping() && !session.awaited(fact));
@@ -71,7 +71,7 @@ final class SimReturn {
     private void resume(EventId cursor, Optional<SimCall> call) {
         world.trace(() -> "client " + session.number + " resumes after " + cursor);
         StreamId stream = cursor.stream();
-        boolean forgotten = session.live().core().streams().find(stream).isEmpty();
+        boolean forgotten = session.live().streams().find(stream).isEmpty();
         session.released.merge(stream, cursor.offset(), Math::max);
         boolean gap = session.log.dropped(stream) > cursor.offset();
         boolean unknown = forgotten
@@ -107,7 +107,7 @@ final class SimReturn {
             new SimConnection(session, resumed.reader(), call, cursor, repeat, false);
         } else if (answer instanceof Resume.Gap holed) {
             StreamId stream = EventId.parse(holed.reader().position()).orElseThrow().stream();
-            boolean dead = session.live().core().streams().find(stream).isEmpty();
+            boolean dead = session.live().streams().find(stream).isEmpty();
             new SimConnection(session, holed.reader(), call, cursor, repeat, dead);
         } else {
             world.fail("a cursor that an event had is unknown: " + answer);

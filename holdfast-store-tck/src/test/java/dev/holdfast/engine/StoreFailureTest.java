@@ -44,7 +44,7 @@ class StoreFailureTest {
     }
 
     private Epoch epoch() {
-        return ((LiveSession) session).core().log().epochs().present();
+        return ((LiveSession) session).log().epochs().present();
     }
 
     private void fates(Fate... fates) {
