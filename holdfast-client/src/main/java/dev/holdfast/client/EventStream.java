@@ -1,5 +1,6 @@
 package dev.holdfast.client;
 
+import dev.holdfast.client.StreamOwner.Loss;
 import dev.holdfast.client.wire.ExchangeEnd;
 import dev.holdfast.client.wire.HeartbeatWatch;
 import dev.holdfast.client.wire.HttpExchange;
@@ -187,7 +188,7 @@ final class EventStream implements StreamHandler {
             }
             if (ours) {
                 session.watch.failed(why);
-                lose(new StreamLoss.Unreadable(why));
+                lose(new Loss.Unreadable(why));
                 return TAKEN;
             }
         }
@@ -197,7 +198,7 @@ final class EventStream implements StreamHandler {
         }
         Supplier<CompletionStage<Void>> taking = () -> {
             watchdog.news();
-            return MessageBodies.take(body, session.watch, owner);
+            return MessageBodies.take(body, session.watch, owner::message);
         };
         watchdog.taking();
         CompletionStage<Void> taken =
@@ -251,9 +252,9 @@ final class EventStream implements StreamHandler {
         if (cursor.last().isPresent() || owner.opensAnew()) {
             later(cause, 0);
         } else if (inOrder) {
-            lose(new StreamLoss.NoAnswer("its stream ended, and no response had come on it", cause));
+            lose(new Loss.NoAnswer("its stream ended, and no response had come on it", cause));
         } else {
-            lose(new StreamLoss.NoCursor("its connection ended, and its events had no ids", cause));
+            lose(new Loss.NoCursor("its connection ended, and its events had no ids", cause));
         }
     }
 
@@ -265,7 +266,7 @@ final class EventStream implements StreamHandler {
             owner.gap();
             later(oversized, 0);
         } else {
-            lose(new StreamLoss.Unreadable(oversized));
+            lose(new Loss.Unreadable(oversized));
         }
     }
 
@@ -283,7 +284,7 @@ final class EventStream implements StreamHandler {
             owner.gap();
             open();
         } else {
-            lose(nothingMore(new StreamLoss.NoCursor("the server does not resume it", cause)));
+            lose(nothingMore(new Loss.NoCursor("the server does not resume it", cause)));
         }
     }
 
@@ -311,14 +312,14 @@ final class EventStream implements StreamHandler {
                             if (failure == null && again) {
                                 open();
                             } else {
-                                lose(new StreamLoss.Refused(answer, request));
+                                lose(new Loss.Refused(answer, request));
                             }
                         });
             case 400, 404 -> suspected(answer, request, resuming);
             case 204 -> noPlace(answer, request, resuming);
             case 408, 409, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524 ->
-                unreachable(failure(answer), answer.retryAfterMillis(Instant.now()));
-            default -> lose(new StreamLoss.Refused(answer, request));
+                unreachable(HttpStatusException.of(answer), answer.retryAfterMillis(Instant.now()));
+            default -> lose(new Loss.Refused(answer, request));
         }
     }
 
@@ -330,9 +331,9 @@ final class EventStream implements StreamHandler {
         }
         session.probe.settle(uri, context, System.nanoTime()).thenAccept(found -> {
             switch (found) {
-                case GONE -> lose(new StreamLoss.SessionGone());
+                case GONE -> lose(new Loss.SessionGone());
                 case THERE, REFUSED -> noPlace(answer, request, resuming);
-                case UNKNOWN -> unreachable(failure(answer), 0);
+                case UNKNOWN -> unreachable(HttpStatusException.of(answer), 0);
             }
         });
     }
@@ -340,7 +341,7 @@ final class EventStream implements StreamHandler {
     /** The server does not know the cursor; or without one, does not give the stream. */
     private void noPlace(ExchangeEnd.Answer answer, HttpRequest request, boolean resuming) {
         if (!resuming) {
-            lose(new StreamLoss.Refused(answer, request));
+            lose(new Loss.Refused(answer, request));
         } else if (owner.opensAnew()) {
             forget();
             open();
@@ -348,12 +349,8 @@ final class EventStream implements StreamHandler {
             String reason = answer.status() == 204
                     ? "the server has nothing more of it"
                     : "the server does not know it any more";
-            lose(nothingMore(new StreamLoss.NoCursor(reason, failure(answer))));
+            lose(nothingMore(new Loss.NoCursor(reason, HttpStatusException.of(answer))));
         }
-    }
-
-    private static HttpStatusException failure(ExchangeEnd.Answer answer) {
-        return new HttpStatusException(answer.status(), answer.body());
     }
 
     private void unreachable(Throwable cause, long wait) {
@@ -365,21 +362,21 @@ final class EventStream implements StreamHandler {
 
     private void later(Throwable cause, long wait) {
         if (!retry.again(Math.max(wait, stated))) {
-            lose(new StreamLoss.GivenUp(cause));
+            lose(new Loss.GivenUp(cause));
         }
     }
 
     /** If the stream of a request brings nothing more, the message that could not be read was its answer. */
-    private StreamLoss nothingMore(StreamLoss loss) {
+    private Loss nothingMore(Loss loss) {
         Throwable why = unread;
         return why != null && owner.ofOneRequest() ? unreadMessage(why) : loss;
     }
 
-    private static StreamLoss unreadMessage(Throwable why) {
-        return new StreamLoss.NoAnswer(String.valueOf(why.getMessage()), why);
+    private static Loss unreadMessage(Throwable why) {
+        return new Loss.NoAnswer(String.valueOf(why.getMessage()), why);
     }
 
-    private void lose(StreamLoss loss) {
+    private void lose(Loss loss) {
         if (!stopped) {
             stop();
             owner.lost(loss);

@@ -67,7 +67,7 @@ final class HttpSseSession extends ServerSession {
     }
 
     @Override
-    public CompletionStage<Void> other(SseEvent event) {
+    CompletionStage<Void> other(SseEvent event) {
         if (event.name().equals(ENDPOINT)) {
             endpointNamed(new String(event.data(), UTF_8).strip());
         }
@@ -137,7 +137,7 @@ final class HttpSseSession extends ServerSession {
     }
 
     @Override
-    public CompletionStage<Void> message(Envelope message) {
+    CompletionStage<Void> message(Envelope message) {
         if (endpoint.isEmpty()) {
             fail(new UnreadableMessageException("a message comes before the endpoint"));
             return CompletableFuture.completedFuture(null);
@@ -146,13 +146,13 @@ final class HttpSseSession extends ServerSession {
     }
 
     @Override
-    public boolean opensAnew() {
+    boolean opensAnew() {
         return endpoint.isEmpty();
     }
 
     @Override
-    public void lost(StreamLoss loss) {
-        Outcome refused = loss instanceof StreamLoss.Refused answer
+    void lost(Loss loss) {
+        Outcome refused = loss instanceof Loss.Refused answer
                 ? new Outcome.Refused(
                         answer.answer().status(),
                         answer.answer().headers(),

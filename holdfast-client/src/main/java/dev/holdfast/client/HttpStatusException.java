@@ -2,6 +2,7 @@ package dev.holdfast.client;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.holdfast.client.wire.ExchangeEnd;
 import java.io.IOException;
 
 /** A server, or a proxy before it, answered with a status that is no success. */
@@ -18,6 +19,11 @@ public final class HttpStatusException extends IOException {
     public HttpStatusException(int status, byte[] body) {
         super("status " + status + (body.length == 0 ? "" : ": " + shown(body)));
         this.status = status;
+    }
+
+    /** Says what a server has answered. */
+    static HttpStatusException of(ExchangeEnd.Answer answer) {
+        return new HttpStatusException(answer.status(), answer.body());
     }
 
     /** The status. */

@@ -87,6 +87,15 @@ final class MessageBodies {
                 && message.progressToken().isPresent();
     }
 
+    /** Hands a message over; the stage fails where the sink throws. */
+    static CompletionStage<Void> handOver(Envelope message, MessageSink sink) {
+        try {
+            return sink.message(message);
+        } catch (RuntimeException | Error e) {
+            return CompletableFuture.failedFuture(e);
+        }
+    }
+
     /** Takes the message or messages of a body; tells of one that cannot be read. */
     static CompletionStage<Void> take(EnvelopeReader.Parsed parsed, SessionWatch watch, MessageSink sink) {
         if (parsed instanceof EnvelopeReader.Single single) {

@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Thread-safe. Answers to its POSTs come one at a time; what happens to the session, and to other streams, comes from any thread.
  */
-final class MessageExchange implements StreamOwner {
+final class MessageExchange extends StreamOwner {
     /** A request that is answered on the listening stream only must make progress at least this often. */
     private static final long LONGEST_WAIT_MILLIS = 30_000;
 
@@ -98,9 +98,9 @@ final class MessageExchange implements StreamOwner {
         this.message = message;
         this.repeatable = repeat == Repeat.HARMLESS;
         this.context = context;
-        this.sink = sink.guarded();
-        this.response = new Response(
-                message, told, this.sink, session.server.resources().delivery(), this::end, this::send);
+        this.sink = sink;
+        this.response =
+                new Response(message, told, sink, session.server.resources().delivery(), this::end, this::send);
         this.retry = new Retry(session.server, session.outage, this::send);
     }
 
@@ -164,7 +164,7 @@ final class MessageExchange implements StreamOwner {
     }
 
     @Override
-    public void opened(HttpHeaders headers) {
+    void opened(HttpHeaders headers) {
         accepted(headers);
         if (message.kind() != Envelope.Kind.REQUEST) {
             finish(new Outcome.Done()); // it is taken, and nothing answers it
@@ -259,7 +259,7 @@ final class MessageExchange implements StreamOwner {
 
     /** The server has answered, and neither accepted the message nor asked for it again at once. */
     private void refused(PostOutcome said, ExchangeEnd.Answer answer, HttpRequest request) {
-        HttpStatusException status = new HttpStatusException(answer.status(), answer.body());
+        HttpStatusException status = HttpStatusException.of(answer);
         if (said == PostOutcome.NO_SESSION) {
             // it did not execute this attempt where the status says so, but perhaps one before
             if (!NOT_EXECUTED.contains(answer.status()) && answer.status() / 100 != 4) {
@@ -366,7 +366,7 @@ final class MessageExchange implements StreamOwner {
                 : answer.shown() + ", and no response in it";
         response.deliver(
                 () -> {
-                    CompletionStage<Void> taken = MessageBodies.take(parsed, session.watch, this);
+                    CompletionStage<Void> taken = MessageBodies.take(parsed, session.watch, this::message);
                     if (MessageBodies.isDamagedAnswer(message, parsed, answer.body())) {
                         finish(new Outcome.Unreadable(came));
                     }
@@ -468,7 +468,7 @@ final class MessageExchange implements StreamOwner {
     }
 
     @Override
-    public CompletionStage<Void> message(Envelope received) {
+    CompletionStage<Void> message(Envelope received) {
         boolean mayDeny = received.kind() == Envelope.Kind.ERROR
                 && session.mayBeLost()
                 && MessageBodies.mayDenySession(message, received);
@@ -501,7 +501,7 @@ final class MessageExchange implements StreamOwner {
     }
 
     @Override
-    public boolean leaves(Envelope received) {
+    boolean leaves(Envelope received) {
         return session.leavesToOwner(received, this);
     }
 
@@ -514,35 +514,35 @@ final class MessageExchange implements StreamOwner {
     }
 
     @Override
-    public boolean complete() {
+    boolean complete() {
         return givenUp();
     }
 
     @Override
-    public boolean opensAnew() {
+    boolean opensAnew() {
         return false;
     }
 
     @Override
-    public boolean unreadable(RequestId request, Throwable why) {
+    boolean unreadable(RequestId request, Throwable why) {
         return message.kind() == Envelope.Kind.REQUEST
                 && message.id().filter(request::equals).isPresent();
     }
 
     @Override
-    public void lost(StreamLoss loss) {
+    void lost(Loss loss) {
         takeLeftOr(() -> {
-            if (loss instanceof StreamLoss.NoAnswer none) {
+            if (loss instanceof Loss.NoAnswer none) {
                 useless(none.reason());
-            } else if (loss instanceof StreamLoss.SessionGone) {
+            } else if (loss instanceof Loss.SessionGone) {
                 over(Executed.PERHAPS_RUNS);
                 sessionLost(loss.cause());
-            } else if (loss instanceof StreamLoss.GivenUp) {
+            } else if (loss instanceof Loss.GivenUp) {
                 finish(new Outcome.Unknown(LATE, loss.cause(), false));
-            } else if (loss instanceof StreamLoss.Unreadable) {
+            } else if (loss instanceof Loss.Unreadable) {
                 finish(unreadable(loss.cause()));
             } else {
-                String reason = loss instanceof StreamLoss.NoCursor none ? none.reason() : "it is not given any more";
+                String reason = loss instanceof Loss.NoCursor none ? none.reason() : "it is not given any more";
                 unknown("the stream of its answer is lost: " + reason, loss.cause());
             }
         });

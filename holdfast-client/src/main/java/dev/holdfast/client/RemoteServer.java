@@ -2,8 +2,8 @@ package dev.holdfast.client;
 
 import dev.holdfast.ByteBudget;
 import dev.holdfast.client.wire.HttpResources;
+import dev.holdfast.client.wire.HttpResources.Redirects;
 import dev.holdfast.client.wire.HttpSender;
-import dev.holdfast.client.wire.Redirects;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.util.concurrent.Executor;

@@ -2,6 +2,7 @@ package dev.holdfast.client;
 
 import dev.holdfast.client.wire.ExchangeEnd;
 import java.net.URI;
+import java.net.http.HttpHeaders;
 import java.net.http.HttpRequest;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -19,12 +20,46 @@ import java.util.function.UnaryOperator;
  */
 public record Requests(
         HttpRequest.Builder template,
-        RequestCustomizer customizer,
+        Customizer customizer,
         AuthorizationHandler authorization,
         Optional<String> revision) {
     /** Requests with what the protocol wants and nothing else. */
     public static final Requests PLAIN =
-            new Requests(HttpRequest.newBuilder(), RequestCustomizer.NONE, AuthorizationHandler.NONE, Optional.empty());
+            new Requests(HttpRequest.newBuilder(), Customizer.NONE, AuthorizationHandler.NONE, Optional.empty());
+
+    /** Adds to each HTTP request before it is sent, for example credentials. Must not block. */
+    @FunctionalInterface
+    public interface Customizer {
+        /** Adds nothing. */
+        Customizer NONE = (request, method, uri, body, context) -> CompletableFuture.completedFuture(request);
+
+        /**
+         * Returns the request as it is to be sent.
+         *
+         * @param body the message, for a POST
+         * @param context what came with the message for which this request is made
+         */
+        CompletionStage<HttpRequest.Builder> customize(
+                HttpRequest.Builder request, String method, URI uri, Optional<byte[]> body, Object context);
+    }
+
+    /** Decides what to do when a server wants credentials: status 401 or 403. Must not block. */
+    @FunctionalInterface
+    public interface AuthorizationHandler {
+        /** Gives up. */
+        AuthorizationHandler NONE =
+                (request, status, headers, times, context) -> CompletableFuture.completedFuture(false);
+
+        /**
+         * Whether the request is to be sent again, through the {@link Customizer}.
+         *
+         * @param status 401 or 403
+         * @param times how often this message was sent again for this reason
+         * @param context what came with the message
+         */
+        CompletionStage<Boolean> sendAgain(
+                HttpRequest request, int status, HttpHeaders headers, int times, Object context);
+    }
 
     private static final String USER_AGENT = "User-Agent";
     private static final String NAME = Optional.ofNullable(
@@ -37,7 +72,7 @@ public record Requests(
     }
 
     /** The same with another customizer. */
-    public Requests withCustomizer(RequestCustomizer other) {
+    public Requests withCustomizer(Customizer other) {
         return new Requests(template, other, authorization, revision);
     }
 

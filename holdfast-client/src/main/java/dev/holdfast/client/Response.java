@@ -43,7 +43,7 @@ final class Response {
      * A response that has not come.
      *
      * @param told what was told of the progress of its request
-     * @param sink takes it, and does not throw
+     * @param sink takes it
      * @param delivery runs what takes it from elsewhere than its stream
      * @param ends hears once how the request has ended
      * @param again asks for it once more where the taking has failed
@@ -95,7 +95,7 @@ final class Response {
             }
             state = State.BEING_TAKEN;
         }
-        return sink.message(received).whenComplete((nothing, failure) -> {
+        return MessageBodies.handOver(received, sink).whenComplete((nothing, failure) -> {
             if (failure == null) {
                 succeeded();
             } else {

@@ -1,11 +1,12 @@
 package dev.holdfast.client;
 
+import java.time.Duration;
 import java.util.OptionalLong;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
-/** Tries one thing again until it succeeds, the patience is over, or it is stopped; tells the outage of the session. */
+/** Tries one thing again until it succeeds, its policy gives up, or it is stopped; tells the outage of the session. */
 final class Retry {
     private final RemoteServer server;
     private final OutageState outage;
@@ -16,6 +17,63 @@ final class Retry {
 
     private volatile boolean stopped;
     private volatile @Nullable Future<?> pending;
+
+    /**
+     * Counts the broken connections of a session, so that its watch hears when the first one breaks and when all are back. If the last one is
+     * given up, the outage ends when the server is reached the next time. Thread-safe.
+     */
+    static final class OutageState {
+        private final SessionWatch watch;
+        private int broken;
+        private volatile boolean away;
+        private boolean ended;
+        private long since;
+
+        OutageState(SessionWatch watch) {
+            this.watch = watch;
+        }
+
+        /** A connection broke, and is tried again. */
+        void broke(Throwable cause) {
+            synchronized (this) {
+                if (broken++ > 0 || away || ended) {
+                    return;
+                }
+                away = true;
+                since = System.nanoTime();
+            }
+            watch.reconnecting(cause);
+        }
+
+        /** The session is ended on this side: what breaks from now on is not told. */
+        synchronized void end() {
+            ended = true;
+        }
+
+        void back() {
+            givenUp();
+            reached();
+        }
+
+        synchronized void givenUp() {
+            broken--;
+        }
+
+        void reached() {
+            if (!away) {
+                return;
+            }
+            Duration lasted;
+            synchronized (this) {
+                if (broken > 0 || !away) {
+                    return;
+                }
+                away = false;
+                lasted = Duration.ofNanos(System.nanoTime() - since);
+            }
+            watch.resumed(lasted);
+        }
+    }
 
     Retry(RemoteServer server, OutageState outage, Runnable attempt) {
         this.server = server;
@@ -63,7 +121,7 @@ final class Retry {
      * Tries again later.
      *
      * @param stated how many milliseconds the server wants to be left alone
-     * @return false if the patience is over
+     * @return false if the policy gives up
      */
     boolean again(long stated) {
         OptionalLong wait = policy().failed(stated);

@@ -1,5 +1,6 @@
 package dev.holdfast.client;
 
+import dev.holdfast.client.Retry.OutageState;
 import dev.holdfast.client.wire.HeartbeatWatch;
 import dev.holdfast.client.wire.HttpExchange;
 import dev.holdfast.client.wire.MarkedBody;
@@ -16,6 +17,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
@@ -26,7 +28,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>No method waits: stages complete on the threads of the HTTP client or of its clock, and never with a failure.
  */
-public abstract class ServerSession implements StreamOwner {
+public abstract class ServerSession extends StreamOwner {
     /** The context of a message that has none. */
     public static final Object NO_CONTEXT = new Object();
 
@@ -60,6 +62,32 @@ public abstract class ServerSession implements StreamOwner {
         NEVER
     }
 
+    /** A session that the server has opened when it was asked whether it has lost another one. It ends soon unless somebody goes on in it. */
+    public static final class Successor {
+        private static final long LIFE_MILLIS = 30_000;
+
+        final Optional<String> id;
+        /** To its {@code initialize}. */
+        final Envelope answer;
+
+        private final AtomicBoolean taken = new AtomicBoolean();
+
+        Successor(ServerSession session, Envelope answer) {
+            this.id = session.id();
+            this.answer = answer;
+            session.later(LIFE_MILLIS, () -> {
+                if (take()) {
+                    CompletionStage<Void> unused = session.close();
+                }
+            });
+        }
+
+        /** Somebody wants to go on in it; false if that is too late, or was done. */
+        boolean take() {
+            return taken.compareAndSet(false, true);
+        }
+    }
+
     /**
      * A session that was not opened yet.
      *
@@ -67,7 +95,7 @@ public abstract class ServerSession implements StreamOwner {
      */
     ServerSession(RemoteServer server, MessageSink listener, SessionWatch watch) {
         this.server = server;
-        this.listener = listener.guarded();
+        this.listener = listener;
         this.watch = watch;
         this.outage = new OutageState(watch);
         this.answers = new HeartbeatWatch(server.limits().silence());
@@ -79,7 +107,7 @@ public abstract class ServerSession implements StreamOwner {
      * Sends a request. What comes on its stream goes to the sink, the response last; the sink gets the response before the stage
      * completes.
      *
-     * @param context handed to the {@link RequestCustomizer} with each request that is made for this message
+     * @param context handed to the {@link Requests.Customizer} with each request that is made for this message
      * @param told what was told of its progress by sessions before
      */
     public abstract CompletionStage<Outcome> call(
@@ -222,13 +250,13 @@ public abstract class ServerSession implements StreamOwner {
 
     /** Whether it was ended on this side, or lost. */
     @Override
-    public final boolean complete() {
+    final boolean complete() {
         return closed || loss.get() != null;
     }
 
     /** Takes a message of the listening stream: a response goes to its request, if that still waits. */
     @Override
-    public CompletionStage<Void> message(Envelope message) {
+    CompletionStage<Void> message(Envelope message) {
         return route(message, listener);
     }
 
@@ -299,7 +327,7 @@ public abstract class ServerSession implements StreamOwner {
 
     /** An answer that cannot be read has come on the listening stream. */
     @Override
-    public final boolean unreadable(RequestId request, Throwable why) {
+    final boolean unreadable(RequestId request, Throwable why) {
         MessageExchange waiting = requests.get(request);
         if (waiting != null) {
             waiting.unreadableElsewhere(why);
@@ -308,13 +336,13 @@ public abstract class ServerSession implements StreamOwner {
     }
 
     @Override
-    public final boolean ofOneRequest() {
+    final boolean ofOneRequest() {
         return false;
     }
 
     /** The listening stream was half-open; the streams of requests may be too, and those that can be resumed are. */
     @Override
-    public final void silent() {
+    final void silent() {
         requests.values().forEach(MessageExchange::suspect);
     }
 

@@ -1,5 +1,6 @@
 package dev.holdfast.client;
 
+import dev.holdfast.client.ServerSession.Successor;
 import dev.holdfast.json.Envelope;
 import java.util.Optional;
 import java.util.Set;
@@ -67,7 +68,7 @@ public final class SessionOpener {
      * Opens a session.
      *
      * @param initialize the request
-     * @param context handed to the {@link RequestCustomizer}
+     * @param context handed to the {@link Requests.Customizer}
      * @param sink takes what comes on the stream of the request, its response last
      */
     public CompletionStage<Result> open(Protocol protocol, Envelope initialize, Object context, MessageSink sink) {

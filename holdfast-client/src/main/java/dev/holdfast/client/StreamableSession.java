@@ -30,11 +30,11 @@ final class StreamableSession extends ServerSession {
     /** How long a server may take to say whether it opens another session. */
     private static final long EXPERIMENT_MILLIS = 30_000;
     /** How long a server may take to hear that the session is not needed any more. */
-    private static final long FAREWELL_MILLIS = 5_000;
+    private static final long CLOSE_MILLIS = 5_000;
 
     private final AtomicReference<Listening> state = new AtomicReference<>(Listening.CLOSED);
     /** The {@code initialize} that it was opened with. */
-    private volatile Optional<Envelope> introduction = Optional.empty();
+    private volatile Optional<Envelope> opening = Optional.empty();
 
     private volatile boolean initialized;
     private volatile Optional<Successor> successor = Optional.empty();
@@ -77,7 +77,7 @@ final class StreamableSession extends ServerSession {
             Envelope request, Repeat repeat, Object context, ToldProgress told, MessageSink sink) {
         MessageSink taker = sink;
         if (request.method().equals("initialize")) {
-            introduction = Optional.of(request);
+            opening = Optional.of(request);
             taker = negotiating(context, sink);
         }
         return call(server.uri(), request, repeat, context, told, taker);
@@ -110,7 +110,7 @@ final class StreamableSession extends ServerSession {
 
     @Override
     CompletionStage<SessionProbe.Finding> another(Object context, SessionProbe.Finding pinged) {
-        Optional<Envelope> said = introduction;
+        Optional<Envelope> said = opening;
         if (said.isEmpty() || !mayBeLost()) {
             return CompletableFuture.completedFuture(pinged);
         }
@@ -127,7 +127,7 @@ final class StreamableSession extends ServerSession {
                     late.cancel(false);
                     Envelope came = answer.get();
                     if (outcome instanceof Outcome.Done && came != null && came.kind() == Envelope.Kind.RESPONSE) {
-                        successor = Optional.of(new Successor(other.id(), came, server, other::close));
+                        successor = Optional.of(new Successor(other, came));
                         return SessionProbe.Finding.GONE;
                     }
                     // the server may have named it all the same
@@ -144,10 +144,10 @@ final class StreamableSession extends ServerSession {
 
     /** Goes on in a session that the server has opened already; the sink gets the answer to its {@code initialize}. */
     CompletionStage<Void> goOn(Successor opened, Envelope initialize, Object context, MessageSink sink) {
-        introduction = Optional.of(initialize);
-        opened.id().ifPresent(this::named);
+        opening = Optional.of(initialize);
+        opened.id.ifPresent(this::named);
         return negotiating(context, sink)
-                .message(opened.answer().withId(initialize.id().orElseThrow()));
+                .message(opened.answer.withId(initialize.id().orElseThrow()));
     }
 
     @Override
@@ -202,30 +202,30 @@ final class StreamableSession extends ServerSession {
     }
 
     @Override
-    public boolean leaves(Envelope message) {
+    boolean leaves(Envelope message) {
         return leavesToOwner(message);
     }
 
     @Override
-    public boolean opensAnew() {
+    boolean opensAnew() {
         return true;
     }
 
     @Override
-    public void gap() {
+    void gap() {
         watch.gap();
     }
 
     @Override
-    public void lost(StreamLoss loss) {
-        if (loss instanceof StreamLoss.SessionGone) {
+    void lost(Loss loss) {
+        if (loss instanceof Loss.SessionGone) {
             gone();
             return;
         }
         if (!(state.get() instanceof Listening.Open open)) {
             return;
         }
-        if (loss instanceof StreamLoss.Refused refused
+        if (loss instanceof Loss.Refused refused
                 && refusedForGood(refused.answer().status())) {
             closed(new Listening.NotOffered(open.early()));
             if (open.early()) {
@@ -237,7 +237,7 @@ final class StreamableSession extends ServerSession {
             }
         } else {
             closed(new Listening.GivenUp(open.context()));
-            if (loss instanceof StreamLoss.GivenUp) {
+            if (loss instanceof Loss.GivenUp) {
                 watch.listeningGivenUp();
             }
             watch.failed(loss.cause());
@@ -262,7 +262,7 @@ final class StreamableSession extends ServerSession {
             told.complete(null);
             return told;
         }
-        Future<?> late = later(FAREWELL_MILLIS, () -> told.complete(null));
+        Future<?> late = later(CLOSE_MILLIS, () -> told.complete(null));
         deleteRequest(server.uri(), NO_CONTEXT).whenComplete((request, failure) -> {
             if (failure != null) {
                 told.complete(null);

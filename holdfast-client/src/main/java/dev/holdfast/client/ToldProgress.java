@@ -33,7 +33,7 @@ public final class ToldProgress {
             }
             last = here.isPresent() ? here : before;
         }
-        return application.message(notification).whenComplete((taken, failure) -> {
+        return MessageBodies.handOver(notification, application).whenComplete((taken, failure) -> {
             if (failure != null) {
                 takeBack(here, before);
             }

@@ -39,7 +39,7 @@ class BrokenAttemptTest {
         server.close();
     }
 
-    private Outcome called(RequestCustomizer customizer) {
+    private Outcome called(Requests.Customizer customizer) {
         ServerSession session = recorder.open(remote(server.uri())
                 .withRequests(new Requests(
                         HttpRequest.newBuilder(),
@@ -64,12 +64,12 @@ class BrokenAttemptTest {
         assertUnknown(
                 called((request, method, uri, body, context) -> context == CALL && made.getAndIncrement() > 0
                         ? CompletableFuture.failedFuture(new IOException("no request"))
-                        : RequestCustomizer.NONE.customize(request, method, uri, body, NO_CONTEXT)),
+                        : Requests.Customizer.NONE.customize(request, method, uri, body, NO_CONTEXT)),
                 "no request");
     }
 
     @Test
     void mayHaveBeenExecutedThoughNobodyGivesCredentialsForTheNextRequest() {
-        assertUnknown(called(RequestCustomizer.NONE), "no credentials");
+        assertUnknown(called(Requests.Customizer.NONE), "no credentials");
     }
 }

@@ -486,7 +486,7 @@ class HostileServerTest {
         server.then((request, reply) -> reply.json(initializeResult(), "Mcp-Session-Id: s2"));
         Requests authorized = new Requests(
                 HttpRequest.newBuilder(),
-                RequestCustomizer.NONE,
+                Requests.Customizer.NONE,
                 (request, status, headers, times, context) -> CompletableFuture.completedFuture(times == 0),
                 Optional.empty());
         ServerSession hasty = recorder.open(
@@ -1004,7 +1004,7 @@ class HostileServerTest {
         ServerSession throwing = recorder.open(remote(server.uri())
                 .withRequests(new Requests(
                         HttpRequest.newBuilder(),
-                        RequestCustomizer.NONE,
+                        Requests.Customizer.NONE,
                         (request, status, headers, times, context) -> {
                             throw new IllegalStateException("no such header");
                         },

@@ -88,7 +88,7 @@ class MessageExchangeTest {
         }
 
         @Override
-        public void lost(StreamLoss why) {}
+        public void lost(StreamOwner.Loss why) {}
 
         @Override
         boolean answersLater(int status) {

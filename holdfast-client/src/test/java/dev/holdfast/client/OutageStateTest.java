@@ -2,6 +2,7 @@ package dev.holdfast.client;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.client.Retry.OutageState;
 import java.io.IOException;
 import org.junit.jupiter.api.Test;
 

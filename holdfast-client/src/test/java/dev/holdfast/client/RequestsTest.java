@@ -54,8 +54,8 @@ class RequestsTest {
     void theNameInATemplateStays() {
         Requests named = new Requests(
                 HttpRequest.newBuilder().header("user-agent", "shop/1"),
-                RequestCustomizer.NONE,
-                AuthorizationHandler.NONE,
+                Requests.Customizer.NONE,
+                Requests.AuthorizationHandler.NONE,
                 Optional.empty());
 
         HttpRequest sent = Eventually.now(named.make(

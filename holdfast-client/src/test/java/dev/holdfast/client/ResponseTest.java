@@ -22,7 +22,7 @@ class ResponseTest {
         return new Response(
                 call(1),
                 new ToldProgress(),
-                sink.guarded(),
+                sink,
                 Runnable::run,
                 outcome -> happened.add(outcome instanceof Outcome.Unreadable lost ? lost.reason() : "done"),
                 () -> happened.add("asked again"));

@@ -146,7 +146,7 @@ class SessionLossTest {
                 remote(server.uri())
                         .withRequests(new Requests(
                                 HttpRequest.newBuilder(),
-                                RequestCustomizer.NONE,
+                                Requests.Customizer.NONE,
                                 (request, status, headers, times, context) -> {
                                     asked.set(true);
                                     return credentials;

@@ -35,7 +35,7 @@ class ThrownErrorTest {
     }
 
     /** A session whose listening stream is refused. */
-    private ServerSession open(RequestCustomizer customizer, AuthorizationHandler authorization) {
+    private ServerSession open(Requests.Customizer customizer, Requests.AuthorizationHandler authorization) {
         ServerSession session = recorder.open(remote(server.uri())
                 .withRequests(new Requests(HttpRequest.newBuilder(), customizer, authorization, Optional.empty())));
         server.awaitRequests(2);
@@ -50,7 +50,7 @@ class ThrownErrorTest {
 
     @Test
     void ofTheTakerOfABodyEndsTheCall() {
-        ServerSession session = open(RequestCustomizer.NONE, AuthorizationHandler.NONE);
+        ServerSession session = open(Requests.Customizer.NONE, Requests.AuthorizationHandler.NONE);
         server.then((request, reply) -> reply.json(answer(1)));
 
         assertThat(untaken(session)).isInstanceOf(Outcome.Unreadable.class);
@@ -58,7 +58,7 @@ class ThrownErrorTest {
 
     @Test
     void ofTheTakerOfAStreamEndsTheCall() {
-        ServerSession session = open(RequestCustomizer.NONE, AuthorizationHandler.NONE);
+        ServerSession session = open(Requests.Customizer.NONE, Requests.AuthorizationHandler.NONE);
         server.then((request, reply) -> reply.stream().chunk("data: " + answer(1) + "\n\n"));
 
         assertThat(untaken(session)).isInstanceOf(Outcome.Unknown.class);
@@ -71,16 +71,16 @@ class ThrownErrorTest {
                     if (context != NO_CONTEXT) {
                         throw new NoClassDefFoundError("by the test");
                     }
-                    return RequestCustomizer.NONE.customize(request, method, uri, body, context);
+                    return Requests.Customizer.NONE.customize(request, method, uri, body, context);
                 },
-                AuthorizationHandler.NONE);
+                Requests.AuthorizationHandler.NONE);
 
         assertThat(now(session.call(call(1), NEVER, "another", recorder))).isInstanceOf(Outcome.NotSent.class);
     }
 
     @Test
     void ofTheAuthorizationEndsTheCall() {
-        ServerSession session = open(RequestCustomizer.NONE, (request, status, headers, times, context) -> {
+        ServerSession session = open(Requests.Customizer.NONE, (request, status, headers, times, context) -> {
             throw new NoClassDefFoundError("by the test");
         });
         server.then((request, reply) -> reply.status(401));

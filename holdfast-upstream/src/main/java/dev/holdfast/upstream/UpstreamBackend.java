@@ -2,7 +2,7 @@ package dev.holdfast.upstream;
 
 import dev.holdfast.client.RemoteServer;
 import dev.holdfast.client.Requests;
-import dev.holdfast.client.Successor;
+import dev.holdfast.client.ServerSession.Successor;
 import dev.holdfast.client.wire.HttpSender;
 import dev.holdfast.json.HintedBackend;
 import dev.holdfast.json.RepeatRules;

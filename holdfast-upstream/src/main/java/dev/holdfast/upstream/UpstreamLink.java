@@ -2,11 +2,11 @@ package dev.holdfast.upstream;
 
 import dev.holdfast.client.MessageSink;
 import dev.holdfast.client.Outcome;
-import dev.holdfast.client.RequestCustomizer;
+import dev.holdfast.client.Requests;
 import dev.holdfast.client.SendQueue;
 import dev.holdfast.client.ServerSession;
 import dev.holdfast.client.ServerSession.Repeat;
-import dev.holdfast.client.Successor;
+import dev.holdfast.client.ServerSession.Successor;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.EnvelopeReader;
 import dev.holdfast.spi.InboundMessage;
@@ -27,7 +27,7 @@ import org.slf4j.LoggerFactory;
  * along; what has none takes those of the latest that had: the replay of the journal, GET and DELETE. Messages begin in the order in
  * which they came. Safe for use by any thread.
  */
-final class UpstreamLink implements RequestCustomizer {
+final class UpstreamLink implements Requests.Customizer {
     private static final Logger log = LoggerFactory.getLogger(UpstreamLink.class);
     static final EnvelopeReader ENVELOPES = EnvelopeReader.ofServer();
     /** So much may be on its way without a response, and one message more. */

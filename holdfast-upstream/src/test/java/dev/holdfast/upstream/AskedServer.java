@@ -7,7 +7,7 @@ import dev.holdfast.client.wire.ExchangeEnd;
 import dev.holdfast.client.wire.HeartbeatWatch;
 import dev.holdfast.client.wire.HttpExchange;
 import dev.holdfast.client.wire.HttpResources;
-import dev.holdfast.client.wire.Redirects;
+import dev.holdfast.client.wire.HttpResources.Redirects;
 import dev.holdfast.client.wire.StreamHandler;
 import java.io.IOException;
 import java.net.InetAddress;

@@ -101,12 +101,23 @@ final class CurrentSession {
         this.protocol = protocol;
         this.setup = setup;
         this.asked = asked;
-        this.application = application;
+        this.application = guarded(application);
         this.watch = watch;
         this.pace = server.retryPolicy();
         this.gaps = new Throttle(LEAST_BETWEEN_GAPS, server::later, this::tellOfMissedChanges);
         this.place = new AtomicReference<>(
                 CompletableFuture.completedFuture(new Place.At(0, opener(0).unopened())));
+    }
+
+    /** The same sink, whose stage fails where this one throws. */
+    private static MessageSink guarded(MessageSink application) {
+        return message -> {
+            try {
+                return application.message(message);
+            } catch (RuntimeException | Error e) {
+                return CompletableFuture.failedFuture(e);
+            }
+        };
     }
 
     /** Where the session is; completes when one that is being opened is there. */

@@ -95,7 +95,7 @@ public final class HeldSession {
     public HeldSession(RemoteServer server, Protocol protocol, MessageSink application, SessionWatch watch) {
         this.mostRequests = server.limits().inFlight();
         this.mostBytes = Math.max(LEAST_BYTES, mostRequests * REQUEST_BYTES);
-        this.current = new CurrentSession(server, protocol, setup, asked, application.guarded(), watch);
+        this.current = new CurrentSession(server, protocol, setup, asked, application, watch);
         this.queue = new SendQueue<>(server::later, current::now);
     }
 

@@ -62,7 +62,7 @@ class ExchangeBodyTest {
             }
         };
         HttpResources resources = new HttpResources(
-                sender, Runnable::run, Runnable::run, clock, Redirects.NONE, ByteBudget.withoutLimit());
+                sender, Runnable::run, Runnable::run, clock, HttpResources.Redirects.NONE, ByteBudget.withoutLimit());
         HttpRequest request =
                 HttpRequest.newBuilder(URI.create("http://127.0.0.1/")).build();
         HttpExchange exchange =

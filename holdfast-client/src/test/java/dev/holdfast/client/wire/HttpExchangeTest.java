@@ -56,7 +56,12 @@ class HttpExchangeTest {
         HttpRequest request =
                 HttpRequest.newBuilder(uri).POST(BodyPublishers.ofString("{}")).build();
         HttpResources resources = new HttpResources(
-                HttpSender.by(http), Runnable::run, Runnable::run, clock, Redirects.NONE, ByteBudget.withoutLimit());
+                HttpSender.by(http),
+                Runnable::run,
+                Runnable::run,
+                clock,
+                HttpResources.Redirects.NONE,
+                ByteBudget.withoutLimit());
         return new HttpExchange(resources, request, 1_000, new HeartbeatWatch(Duration.ZERO), EVENTS);
     }
 

@@ -1,7 +1,5 @@
 package dev.holdfast.gateway.connect;
 
-import dev.holdfast.client.AuthorizationHandler;
-import dev.holdfast.client.RequestCustomizer;
 import dev.holdfast.client.Requests;
 import dev.holdfast.gateway.text.GatewayException;
 import dev.holdfast.gateway.text.OptionFile;
@@ -99,7 +97,7 @@ public final class HeaderFile {
         return new Requests(HttpRequest.newBuilder(), customizer(), authorization(), Optional.empty());
     }
 
-    private RequestCustomizer customizer() {
+    private Requests.Customizer customizer() {
         return (request, method, uri, body, context) -> {
             add(request, fixed);
             add(request, read);
@@ -120,7 +118,7 @@ public final class HeaderFile {
     }
 
     /** Reads the file again when the server wants credentials; what the refused request did not carry is worth another one. */
-    private AuthorizationHandler authorization() {
+    private Requests.AuthorizationHandler authorization() {
         return (request, status, headers, times, context) ->
                 CompletableFuture.completedFuture(times == 0 && renewed(request));
     }

@@ -2,7 +2,7 @@ package dev.holdfast.mcp.client;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.holdfast.client.RequestCustomizer;
+import dev.holdfast.client.Requests;
 import io.modelcontextprotocol.client.transport.customizer.DelegatingMcpAsyncHttpClientRequestCustomizer;
 import io.modelcontextprotocol.client.transport.customizer.McpAsyncHttpClientRequestCustomizer;
 import io.modelcontextprotocol.common.McpTransportContext;
@@ -16,9 +16,9 @@ import reactor.util.context.ContextView;
 final class Customizers {
     private Customizers() {}
 
-    static RequestCustomizer of(List<McpAsyncHttpClientRequestCustomizer> customizers) {
+    static Requests.Customizer of(List<McpAsyncHttpClientRequestCustomizer> customizers) {
         if (customizers.isEmpty()) {
-            return RequestCustomizer.NONE;
+            return Requests.Customizer.NONE;
         }
         McpAsyncHttpClientRequestCustomizer all =
                 new DelegatingMcpAsyncHttpClientRequestCustomizer(List.copyOf(customizers));

@@ -1,6 +1,5 @@
 package dev.holdfast.mcp.client;
 
-import dev.holdfast.client.AuthorizationHandler;
 import dev.holdfast.client.ClientLimits;
 import dev.holdfast.client.Outcome;
 import dev.holdfast.client.RemoteServer;
@@ -148,7 +147,7 @@ public final class HoldfastClientTransport implements McpClientTransport {
         private @Nullable McpJsonMapper jsonMapper;
         private String endpoint = "/mcp";
         private boolean openConnectionOnStartup;
-        private AuthorizationHandler authorization = AuthorizationHandler.NONE;
+        private Requests.AuthorizationHandler authorization = Requests.AuthorizationHandler.NONE;
         private Duration connectTimeout = Duration.ofSeconds(10);
         private List<String> supportedProtocolVersions = List.of(
                 ProtocolVersions.MCP_2024_11_05,

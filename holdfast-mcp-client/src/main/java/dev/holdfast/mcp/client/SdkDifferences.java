@@ -1,6 +1,6 @@
 package dev.holdfast.mcp.client;
 
-import dev.holdfast.client.AuthorizationHandler;
+import dev.holdfast.client.Requests;
 import io.modelcontextprotocol.client.transport.HttpRequestSnapshot;
 import io.modelcontextprotocol.client.transport.McpHttpClientTransportAuthorizationException;
 import io.modelcontextprotocol.client.transport.customizer.McpHttpClientAuthorizationErrorHandler;
@@ -95,7 +95,7 @@ final class SdkDifferences {
         return new HttpRequestSnapshot(request.uri(), request.method(), request.headers());
     }
 
-    static AuthorizationHandler by(McpHttpClientTransportAuthorizationErrorHandler handler) {
+    static Requests.AuthorizationHandler by(McpHttpClientTransportAuthorizationErrorHandler handler) {
         return (request, status, headers, times, context) -> sentAgain(
                 times < handler.maxRetries(),
                 () -> handler.handle(
@@ -105,7 +105,7 @@ final class SdkDifferences {
 
     /** A handler that does not see the request. */
     @SuppressWarnings("removal")
-    static AuthorizationHandler byResponse(McpHttpClientAuthorizationErrorHandler handler) {
+    static Requests.AuthorizationHandler byResponse(McpHttpClientAuthorizationErrorHandler handler) {
         return (request, status, headers, times, context) -> sentAgain(
                 times < handler.maxRetries(),
                 () -> handler.handle(new Head(status, headers), Customizers.transportContext(context)),
