@@ -9,9 +9,9 @@ import dev.holdfast.gateway.http.OpenToOthers;
 import dev.holdfast.gateway.http.StatusPages;
 import dev.holdfast.gateway.http.TokenFile;
 import dev.holdfast.gateway.http.WebServer;
+import dev.holdfast.gateway.process.ChildRegister;
 import dev.holdfast.gateway.process.DaemonThreads;
 import dev.holdfast.gateway.process.Processes;
-import dev.holdfast.gateway.process.RememberedProcesses;
 import dev.holdfast.gateway.process.ServerCommand;
 import dev.holdfast.gateway.process.StdioOptions;
 import dev.holdfast.gateway.stdio.StdioBackend;
@@ -182,7 +182,7 @@ final class Gateway {
         // where there is a folder, it remembers the children, and those are ended that are left of the last time
         Processes processes = options.store()
                 .folder()
-                .map(folder -> RememberedProcesses.in(folder, any, clock, child.termGrace()))
+                .map(folder -> ChildRegister.open(folder, any, clock, child.termGrace()))
                 .orElse(any);
         StdioBackend backend = new StdioBackend(
                 command, shown ? child : child.withoutErrors(), processes, options.maxChildren(), clock, budget);

@@ -3,11 +3,16 @@ package dev.holdfast.gateway.process;
 import dev.holdfast.ByteBudget;
 import dev.holdfast.LogThrottle;
 import dev.holdfast.json.backend.LogText;
+import java.io.IOException;
+import java.io.OutputStream;
 import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executor;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -25,7 +30,7 @@ import org.slf4j.LoggerFactory;
  * ended, or it broke a rule; then the whole process group is ended.
  */
 public final class Child {
-    /** Hears of a child's output and of its death, on one thread but where it says otherwise. */
+    /** Is told of a child's output and of its death, on one thread but where it says otherwise. */
     public interface Listener {
         /** Whether it wants to {@linkplain #awaitReady wait} before the next line. */
         boolean busy();
@@ -36,39 +41,22 @@ public final class Child {
         /** A line of the child's output. */
         void received(byte[] line);
 
-        /** The child is dead; said once, and not for a child that was {@linkplain Child#close closed}. */
+        /** The child is dead; called once, and not for a child that was {@linkplain Child#close closed}. */
         void died(String cause);
 
-        /**
-         * The child was closed: nobody wants any more of its output, and nobody waits. Said on any thread, perhaps again,
-         * and after its death too.
-         */
+        /** Nobody wants any more of the child's output, and nobody waits for it. Called on any thread, perhaps twice, and after its death too. */
         void closed();
     }
 
-    /** A child as the log names it: by its own name, and by its session as soon as that has an id, in the form of all other lines. */
-    public static final class Name {
+    /**
+     * A child as the log names it: by its own name, and by its session as soon as that has an id, in the form of all other lines.
+     *
+     * @param own different for any two children
+     * @param session the session's id, empty while it has none
+     */
+    public record Name(String own, Supplier<String> session) {
         /** A whole id is a credential. */
         private static final int SHORT = 8;
-
-        private final String own;
-        private final Supplier<String> session;
-
-        /**
-         * A name.
-         *
-         * @param own different for any two children
-         * @param session the session's id, empty while it has none
-         */
-        public Name(String own, Supplier<String> session) {
-            this.own = own;
-            this.session = session;
-        }
-
-        /** The name without the session. */
-        String own() {
-            return own;
-        }
 
         @Override
         public String toString() {
@@ -96,8 +84,8 @@ public final class Child {
     private static final long EXIT_MILLIS = 2_000;
 
     private static final int SIGNALLED = 128;
-    // A pipe of a child cannot be read at once without a thread that blocks on it: the JDK has no selectable pipe to a
-    // process. Beside it there is the one of the JDK that waits for the exit code. A deep stack it does not need.
+    // The JDK has no selectable pipe to a process: each child needs a thread that blocks on its output, with a small
+    // stack. Another one, the JDK's own, waits for the exit code.
     private static final long STACK_BYTES = 256 << 10;
 
     private final Child.Name name;
@@ -107,7 +95,7 @@ public final class Child {
     private final StdioOptions options;
     private final Workers workers;
     private final LogThrottle lines;
-    private final ChildInput input;
+    private final Input input;
     private final ReadingTime time = new ReadingTime(System::nanoTime);
     private final LineReader output;
     private final ChildErrors errors;
@@ -123,9 +111,9 @@ public final class Child {
     /**
      * A child that nobody listens to yet.
      *
-     * @param budget where its large lines take room, and what waits for it
-     * @param forget called when nothing is left of it, before anybody else is told
-     * @param leftBehind called when others have its pipes open still, some time after its end
+     * @param budget counts its large lines, and what waits for it
+     * @param forget called when nothing is left of it, before {@link #gone} completes
+     * @param leftBehind called when other processes still have its pipes open some time after its end
      */
     public Child(
             Child.Name name,
@@ -141,7 +129,7 @@ public final class Child {
         this.leftBehind = leftBehind;
         this.options = options;
         this.workers = workers;
-        this.input = new ChildInput(
+        this.input = new Input(
                 process.getOutputStream(), workers.blocking(), options.queuedBytes(), budget, this::inputBroke);
         this.output = new LineReader(
                 process.getInputStream(),
@@ -197,16 +185,13 @@ public final class Child {
         Thread reader = new Thread(null, () -> read(listener), "holdfast-" + name.own(), STACK_BYTES);
         reader.setDaemon(true);
         reader.start();
-        workers.watch().add(this::look);
+        workers.watch(this);
+        workers.inherited().forget(process);
     }
 
     /** Hands a line to the child; never blocks. */
     public void write(byte[] line) {
         input.write(line);
-    }
-
-    public Workers workers() {
-        return workers;
     }
 
     /** Ends a child that is of no use any more, as if it had died. */
@@ -220,10 +205,10 @@ public final class Child {
     }
 
     /**
-     * Does something when its output was read for so long. Time in which a large line waits for room, or its listener is busy, does not
+     * Runs a task when its output was read for so long. Time in which a large line waits for room, or its listener is busy, does not
      * count.
      *
-     * @return cancels it, for the time that it takes if the child is not held back
+     * @return cancels it until that time has passed on the clock
      */
     public Future<?> afterReading(Duration delay, Runnable work) {
         return time.after(delay, work, workers.clock(), workers.blocking());
@@ -254,17 +239,15 @@ public final class Child {
 
     private void read(Listener listener) {
         try {
-            // When the process has ended, the JDK takes this lock, and then all that is in the pipe: without an end, if
-            // others write.
+            // when the process has ended, the JDK takes this lock, and then reads all that is in the pipe: for ever, if
+            // others write
             synchronized (process.getInputStream()) {
-                boolean more = true;
-                while (more) {
+                do {
                     if (listener.busy()) {
+                        output.passedOn();
                         time.standsDuring(listener::awaitReady);
                     }
-                    more = passed(output.next(), listener);
-                    output.passedOn();
-                }
+                } while (passed(output.next(), listener));
             }
         } finally {
             output.dropLarge();
@@ -274,10 +257,10 @@ public final class Child {
     }
 
     /**
-     * Called by the watch. It notices the exit of a child whose output is still open in a grandchild, for which the reading thread
-     * would wait.
+     * Looks whether it has written to its error output, or has exited, without blocking; false when there is no more to look for. So its
+     * exit is noticed even while a grandchild has its output open, and the reading thread waits for more.
      */
-    private boolean look() {
+    boolean look() {
         if (errors.claim()) {
             workers.blocking().execute(errors::read);
         }
@@ -291,10 +274,7 @@ public final class Child {
         return false;
     }
 
-    /**
-     * Passes a piece of the output on; false if nothing is to follow. In a frame of its own, so that no line stays in memory while the
-     * next one is waited for.
-     */
+    /** Passes a line on; false after the last one. It is a method, so that no line stays in memory while the next one is awaited. */
     private boolean passed(LineReader.Next next, Listener listener) {
         if (next instanceof LineReader.Line line) {
             try {
@@ -314,10 +294,7 @@ public final class Child {
         afterwards(() -> death.complete(process.isAlive() && !outputEnded ? cause : cause()));
     }
 
-    /**
-     * The output has ended. The exit is due as well, unless something is odd: the wait makes the cause precise, and lets the last
-     * words through.
-     */
+    /** The output has ended: waits for the exit, so that the cause is precise and the last errors are read. */
     private void settle() {
         try {
             if (process.waitFor(EXIT_MILLIS, TimeUnit.MILLISECONDS)) {
@@ -331,7 +308,7 @@ public final class Child {
         death.complete(cause());
     }
 
-    /** Has the rest of the error output read, by this thread or another one, and waits until it is. */
+    /** Waits until the rest of the error output was read, by this thread or another one. */
     private void readLastErrors() throws InterruptedException, ExecutionException, TimeoutException {
         boolean first = exitSeen.compareAndSet(false, true);
         if (first && life.get() != Life.RUNNING) {
@@ -344,7 +321,7 @@ public final class Child {
         errors.ended().get(SETTLE.toMillis(), TimeUnit.MILLISECONDS);
     }
 
-    /** Runs a task when what the child has said is read, if the child has not died by then. */
+    /** Runs a task when the output that is there was read, if the child has not died by then. */
     private void afterwards(Runnable work) {
         if (life.get() == Life.RUNNING) {
             Future<?> unused = afterReading(SETTLE, () -> {
@@ -365,12 +342,12 @@ public final class Child {
                 : "the server process exited with code " + code;
     }
 
-    /** What others write into its pipes, or do not read from them, holds no thread and no file any more. */
+    /** Closes its pipes where other processes have them open still, so that they hold no thread and no file. */
     private void closePipes() {
         if (outputEnded && errors.ended().isDone() && input.ended()) {
             return;
         }
-        // one that writes ends as soon as the pipe is closed
+        // before the pipes are closed: a process that writes ends then
         Set<Long> holders = pipes.holders();
         output.close();
         errors.close();
@@ -388,6 +365,152 @@ public final class Child {
     private void end(Duration closeGrace) {
         if (ending.compareAndSet(false, true)) {
             workers.ends().begin(new ChildEnds.End(name, process, closeGrace, options.termGrace(), ended));
+        }
+    }
+
+    /**
+     * The standard input of a child, as a queue of lines that never blocks who fills it. A thread of the executor drains it, and is held
+     * only while there is something that the child does not take.
+     */
+    static final class Input {
+        private static final long COST_OF_A_LINE = 64;
+
+        private final OutputStream pipe;
+        private final Executor executor;
+        private final long limit;
+        private final ByteBudget budget;
+        private final Consumer<String> broken;
+        private final Queue<byte[]> lines = new ArrayDeque<>();
+        private long queued;
+        /** How many of these bytes the draining thread is writing. */
+        private long writing;
+
+        private boolean draining;
+        private volatile boolean closed;
+        private volatile boolean ended;
+
+        /**
+         * A queue in front of a pipe.
+         *
+         * @param limit bytes that may wait
+         * @param budget counts what waits for this child and others
+         * @param broken gets the cause, once, when the child cannot be written to any more
+         */
+        Input(OutputStream pipe, Executor executor, long limit, ByteBudget budget, Consumer<String> broken) {
+            this.pipe = pipe;
+            this.executor = executor;
+            this.limit = limit;
+            this.budget = budget;
+            this.broken = broken;
+        }
+
+        /** Adds a line, given without its end. */
+        void write(byte[] line) {
+            boolean fits;
+            boolean start;
+            synchronized (this) {
+                if (closed) {
+                    return;
+                }
+                long cost = line.length + COST_OF_A_LINE;
+                fits = (queued == 0 || queued + cost <= limit) && budget.takeInput(cost, queued - writing);
+                start = fits && !draining;
+                if (fits) {
+                    lines.add(line);
+                    queued += cost;
+                    draining = true;
+                } else {
+                    closeNow();
+                }
+            }
+            if (start) {
+                executor.execute(this::drain);
+            } else if (!fits) {
+                broken.accept("the server process does not read its input");
+            }
+        }
+
+        /** Closes the input after what is queued. Does not block: where nothing is queued, there is nothing to flush. */
+        void close() {
+            boolean idle;
+            synchronized (this) {
+                idle = !closed && !draining;
+                closed = true;
+            }
+            if (idle) {
+                drain();
+            }
+        }
+
+        private void drain() {
+            try {
+                byte[] line = next();
+                while (line != null) {
+                    pipe.write(line);
+                    pipe.write('\n');
+                    line = next();
+                    if (line == null) {
+                        pipe.flush();
+                        line = nextOrNone();
+                    }
+                }
+                if (closed) {
+                    pipe.close();
+                    ended = true;
+                }
+            } catch (IOException e) {
+                giveUp("the server process closed its input");
+            } catch (RuntimeException | Error e) {
+                log.error("a server process could not be written to", e);
+                giveUp("the server process could not be written to");
+            }
+        }
+
+        /** Counts the previous line as written, and takes the next one; null if there is none. */
+        private synchronized byte @Nullable [] next() {
+            release(writing);
+            byte[] line = lines.poll();
+            writing = line == null ? 0 : line.length + COST_OF_A_LINE;
+            return line;
+        }
+
+        /** Takes the line that came while the pipe was flushed; null ends the draining. */
+        private synchronized byte @Nullable [] nextOrNone() {
+            byte[] line = next();
+            draining = line != null || closed;
+            return line;
+        }
+
+        /** Whether nobody will write to the pipe any more. */
+        boolean ended() {
+            return ended;
+        }
+
+        private void giveUp(String cause) {
+            ended = true;
+            boolean first;
+            synchronized (this) {
+                first = !closed;
+                closeNow();
+                release(writing);
+                writing = 0;
+            }
+            if (first) {
+                broken.accept(cause);
+            }
+        }
+
+        private void closeNow() {
+            closed = true;
+            release(queued - writing);
+            lines.clear();
+        }
+
+        private void release(long bytes) {
+            if (bytes > 0) {
+                queued -= bytes;
+                budget.giveInput(bytes);
+            }
         }
     }
 }

@@ -52,10 +52,7 @@ final class ChildEnds {
         if (next != null) {
             next.cancel(false);
         }
-        next = looking || ends.isEmpty()
-                ? null
-                : workers.clock()
-                        .schedule(() -> workers.blocking().execute(this::look), pauseMillis, TimeUnit.MILLISECONDS);
+        next = looking || ends.isEmpty() ? null : workers.later(this::look, pauseMillis, TimeUnit.MILLISECONDS);
     }
 
     private void look() {

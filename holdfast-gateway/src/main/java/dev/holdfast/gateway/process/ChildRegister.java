@@ -11,28 +11,35 @@ import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.time.Duration;
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The children that run, in a file, for the gateway after this one: a child that does not mind the end of its input outlives a
- * kill -9, and nobody else knows whose it was.
+ * Starts and ends processes, and keeps those that run in a file, for the gateway after this one: a child that does not mind the end of its
+ * input outlives a kill -9, and nobody else knows whose it was.
  *
- * <p>The first line names the machine's boot and the space of its process numbers; in another one, the file says nothing. The
- * second, {@code @<pid> <start>}, names the gateway, the start as the kernel tells it: while that one runs, the folder is a copy of its
- * own, and nothing is left over. Then come {@code +<pid> <start>} and {@code -<pid> <start>} for the children. A line that is cut short
- * has no line end, and counts for nothing. The file is written anew when most of it is past, so it has some 1,000 lines more than
- * children at most. It is not forced to the disk: after the end of the machine it is of no use.
+ * <p>The first line names the machine's boot and the space of its process numbers; in another one, the file says nothing. The second,
+ * {@code @<pid> <start>}, names the gateway, the start as the kernel tells it: while that one runs, the folder is a copy, and its children
+ * are left alone. Then come {@code +<pid> <start>} and {@code -<pid> <start>} for children that began and ended. A line without a line end
+ * counts for nothing. The file is written anew when most of it is past, so it has some 1,000 lines more than children at most. It is not
+ * forced to the disk: after the end of the machine it is of no use.
  *
- * <p>Where there is no {@code /proc}, or it does not tell the boot or that space, it does nothing. Thread-safe.
+ * <p>Where there is no {@code /proc}, or it does not tell the boot or that space, there is no file. Thread-safe.
  */
-final class ChildRegister {
+public final class ChildRegister implements Processes {
     static final String FILE = "CHILDREN";
 
     private static final Logger log = LoggerFactory.getLogger(ChildRegister.class);
@@ -42,8 +49,13 @@ final class ChildRegister {
     private static final int HEAD_BYTES = 1_024;
 
     private static final long MOST_BYTES = 8 << 20;
+    /** How long an end may take after the time for TERM: {@link ChildEnds.End} gives up five seconds after KILL. */
+    private static final Duration KILL_TIME = Duration.ofSeconds(10);
+
+    private static final int MOST_NAMED = 20;
 
     private final Path file;
+    private final Processes processes;
     private final Optional<String> machine;
     private final Optional<ProcessTable.Entry> self;
     private final LogThrottle complaints = new LogThrottle(1, System::nanoTime);
@@ -55,17 +67,96 @@ final class ChildRegister {
     /** Whether a write has failed: what comes next must not stand behind half a line. */
     private boolean torn;
 
-    private ChildRegister(Path file, Optional<String> machine, Optional<ProcessTable.Entry> self) {
-        this.file = file;
+    /**
+     * Goes on with the file of a folder.
+     *
+     * @param machine what the first line has to be; if empty, nothing is read or written
+     * @param self this process, the gateway of the children to come; its group is never a survivor's
+     */
+    ChildRegister(Path folder, Processes processes, Optional<String> machine, Optional<ProcessTable.Entry> self) {
+        this.file = folder.resolve(FILE);
+        this.processes = processes;
         this.machine = machine;
         this.self = self;
         this.survivors = machine.map(this::read).map(this::survivors).orElseGet(List::of);
-        survivors.forEach(survivor -> running.put(survivor, survivor.entry()));
+        survivors.forEach(survivor -> running.put(survivor, survivor.entry));
         try {
             rewrite();
         } catch (IOException e) {
             failed(e);
         }
+    }
+
+    /** Goes on with the file of a folder of this process's own. */
+    ChildRegister(Path folder, Processes processes) {
+        this(folder, processes, ProcessTable.machine(), ProcessTable.self());
+    }
+
+    /**
+     * Ends the children that an earlier gateway has left in this folder, by TERM and then by KILL, and keeps those to come there. Returns
+     * when nothing of the earlier ones is left, ten seconds after the time for TERM at most; then it logs which of them still run.
+     *
+     * @param folder belongs to this process alone
+     * @param clock tells the time; stays the caller's to shut down
+     * @param termGrace how long they may take to end after TERM
+     */
+    public static Processes open(Path folder, Processes processes, ScheduledExecutorService clock, Duration termGrace) {
+        ChildRegister register = new ChildRegister(folder, processes);
+        if (!register.survivors.isEmpty()) {
+            register.endSurvivors(clock, termGrace);
+        }
+        return register;
+    }
+
+    private void endSurvivors(ScheduledExecutorService clock, Duration termGrace) {
+        log.warn(
+                "server processes of an earlier gateway on this folder still run, and are ended: {}",
+                numbers(survivors));
+        try (Workers workers = new Workers(clock, this)) {
+            List<CompletableFuture<Void>> ends = survivors.stream()
+                    .map(survivor -> {
+                        CompletableFuture<Void> gone = new CompletableFuture<>();
+                        workers.ends().begin(new ChildEnds.End(survivor, survivor, Duration.ZERO, termGrace, gone));
+                        return gone;
+                    })
+                    .toList();
+            CompletableFuture.allOf(ends.toArray(CompletableFuture<?>[]::new))
+                    .completeOnTimeout(null, termGrace.plus(KILL_TIME).toNanos(), TimeUnit.NANOSECONDS)
+                    .join();
+        }
+        Set<Process> left = running(List.copyOf(survivors));
+        if (!left.isEmpty()) {
+            log.warn("server processes of an earlier gateway could not be ended, and run on: {}", numbers(left));
+        }
+    }
+
+    private static String numbers(Collection<? extends Process> processes) {
+        String some = processes.stream()
+                .map(Process::pid)
+                .sorted()
+                .limit(MOST_NAMED)
+                .map(String::valueOf)
+                .collect(Collectors.joining(", "));
+        return processes.size() > MOST_NAMED ? some + " and " + (processes.size() - MOST_NAMED) + " more" : some;
+    }
+
+    @Override
+    public Process start(List<String> words) throws IOException {
+        Process child = processes.start(words);
+        started(child);
+        return child;
+    }
+
+    @Override
+    public void signal(Collection<Process> children, Signal signal) {
+        processes.signal(children, signal);
+    }
+
+    @Override
+    public Set<Process> running(Collection<Process> children) {
+        Set<Process> running = processes.running(children);
+        children.stream().filter(child -> !running.contains(child)).forEach(this::gone);
+        return running;
     }
 
     /** What has ended, or has a number that somebody else has now, is forgotten. */
@@ -101,21 +192,6 @@ final class ChildRegister {
             log.warn("{} of an earlier gateway has started this one in its own group, and is left alone", survivor);
         }
         return !own;
-    }
-
-    /** Reads the file in a folder of this process's own, and goes on with it. */
-    static ChildRegister open(Path folder) {
-        return open(folder, ProcessTable.machine(), ProcessTable.self());
-    }
-
-    /**
-     * Goes on with the file of a folder.
-     *
-     * @param machine what the first line has to be; if empty, nothing is read or written
-     * @param self this process, the gateway of the children to come; its group is never a survivor's
-     */
-    static ChildRegister open(Path folder, Optional<String> machine, Optional<ProcessTable.Entry> self) {
-        return new ChildRegister(folder.resolve(FILE), machine, self);
     }
 
     /** The children of an earlier process that ran when the file was read: the same number, the same start, a group of its own. */
@@ -265,10 +341,6 @@ final class ChildRegister {
 
         Survivor(ProcessTable.Entry entry) {
             this.entry = entry;
-        }
-
-        ProcessTable.Entry entry() {
-            return entry;
         }
 
         @Override

@@ -68,7 +68,9 @@ public final class LineReader {
 
     /** Waits for the next line, and for room where it is large; a stream that fails has ended. */
     public Next next() {
-        passedOn();
+        if (kept > 0) {
+            passedOn();
+        }
         while (skipping) {
             int lineEnd = indexOfLineEnd(from);
             if (lineEnd >= 0) {

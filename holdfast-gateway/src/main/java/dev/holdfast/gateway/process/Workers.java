@@ -19,15 +19,20 @@ public final class Workers implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(Workers.class);
     private static final int STARTERS = 4;
     private static final long RETRY_MILLIS = 100;
+    private static final long LEAST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
+    private static final long MOST_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
+    /** The pause after a look at all children is this many times as long as the look, which so takes a hundredth of a processor. */
+    private static final long PAUSE_FACTOR = 100;
 
-    private final ExecutorService blocking = Executors.newCachedThreadPool(DaemonThreads.numbered("holdfast-child-"));
-    private final ExecutorService starters =
-            Executors.newFixedThreadPool(STARTERS, DaemonThreads.numbered("holdfast-process-"));
+    private final Pool blocking = new Pool(Executors.newCachedThreadPool(DaemonThreads.numbered("holdfast-child-")));
+    private final Pool starters =
+            new Pool(Executors.newFixedThreadPool(STARTERS, DaemonThreads.numbered("holdfast-process-")));
     private final LogThrottle complaints = new LogThrottle(1, System::nanoTime);
     private final ScheduledExecutorService clock;
-    private final ChildWatch watch = new ChildWatch(this);
     private final ChildEnds ends;
     private final InheritedEntries inherited = new InheritedEntries();
+    private final Set<Child> watched = ConcurrentHashMap.newKeySet();
+    private final AtomicBoolean watching = new AtomicBoolean();
 
     /**
      * Threads beside a clock.
@@ -40,35 +45,44 @@ public final class Workers implements AutoCloseable {
         this.ends = new ChildEnds(processes, this);
     }
 
+    /** Threads of one kind. While the system has no thread to give, a task is tried again. */
+    private final class Pool implements Executor {
+        private final ExecutorService threads;
+
+        private Pool(ExecutorService threads) {
+            this.threads = threads;
+        }
+
+        @Override
+        public void execute(Runnable task) {
+            try {
+                threads.execute(task);
+            } catch (RejectedExecutionException e) {
+                log.debug("closed: nothing is left to be done");
+            } catch (OutOfMemoryError e) {
+                complaints.write(more -> log.error(
+                        "there is no thread for a server process; it is tried again: {}{}", e.getMessage(), more));
+                Future<?> unused = clock.schedule(() -> execute(task), RETRY_MILLIS, TimeUnit.MILLISECONDS);
+            }
+        }
+    }
+
     /**
      * Runs tasks that may block, on as many threads as that takes. A child that does not read its input holds one while something
      * is queued for it.
      */
     public Executor blocking() {
-        return task -> offer(blocking, task);
+        return blocking;
     }
 
     /** Where processes are started: a few at a time. */
     public Executor starters() {
-        return task -> offer(starters, task);
+        return starters;
     }
 
-    /** While the system has no thread to give, what was to be done is tried again. */
-    private void offer(ExecutorService pool, Runnable task) {
-        try {
-            pool.execute(task);
-        } catch (RejectedExecutionException e) {
-            log.debug("closed: nothing is left to be done");
-        } catch (OutOfMemoryError e) {
-            complaints.write(more -> log.error(
-                    "there is no thread for a server process; it is tried again: {}{}", e.getMessage(), more));
-            Future<?> unused = clock.schedule(() -> offer(pool, task), RETRY_MILLIS, TimeUnit.MILLISECONDS);
-        }
-    }
-
-    /** Watches the error output and the exits of all children. */
-    ChildWatch watch() {
-        return watch;
+    /** Runs a task that may block at a later time. */
+    Future<?> later(Runnable task, long delay, TimeUnit unit) {
+        return clock.schedule(() -> blocking.execute(task), delay, unit);
     }
 
     /** Ends children: waits, signals and reports when nothing of them is left. */
@@ -77,7 +91,7 @@ public final class Workers implements AutoCloseable {
     }
 
     /** Frees what the kernel keeps for the files that new children inherit. */
-    public InheritedEntries inherited() {
+    InheritedEntries inherited() {
         return inherited;
     }
 
@@ -88,70 +102,43 @@ public final class Workers implements AutoCloseable {
 
     @Override
     public void close() {
-        blocking.shutdownNow();
-        starters.shutdownNow();
+        blocking.threads.shutdownNow();
+        starters.threads.shutdownNow();
     }
 
     /**
-     * Looks now and then whether a child has written to its error output, or has exited: one thread for all of them. The JDK has no
-     * selector for the pipes of processes, and starts a thread to tell of an exit. Thread-safe.
+     * Looks at a child now and then, until {@link Child#look} returns false. One thread looks at all of them: the JDK has no selector for the
+     * pipes of processes, and starts a thread to tell of an exit.
      */
-    static final class ChildWatch {
-        private static final Logger log = LoggerFactory.getLogger(ChildWatch.class);
-        private static final long LEAST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
-        private static final long MOST_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
-        /** The pause after a look is this many times as long as the look: looking takes a hundredth of a processor. */
-        private static final long PAUSE_FACTOR = 100;
+    void watch(Child child) {
+        watched.add(child);
+        watch();
+    }
 
-        private final Workers workers;
-        private final Set<Watched> all = ConcurrentHashMap.newKeySet();
-        private final AtomicBoolean watching = new AtomicBoolean();
-
-        /** Something to be watched. */
-        interface Watched {
-            /** Looks without blocking; false ends the watch. */
-            boolean look();
+    private void watch() {
+        if (!watched.isEmpty() && watching.compareAndSet(false, true)) {
+            later(this::look, LEAST_PAUSE_NANOS, TimeUnit.NANOSECONDS);
         }
+    }
 
-        ChildWatch(Workers workers) {
-            this.workers = workers;
+    private void look() {
+        long start = System.nanoTime();
+        watched.removeIf(child -> !looked(child));
+        if (watched.isEmpty()) {
+            watching.set(false);
+            watch();
+        } else {
+            long pause = PAUSE_FACTOR * (System.nanoTime() - start);
+            later(this::look, Math.min(Math.max(pause, LEAST_PAUSE_NANOS), MOST_PAUSE_NANOS), TimeUnit.NANOSECONDS);
         }
+    }
 
-        /** Watches until {@link Watched#look} returns false. */
-        void add(Watched watched) {
-            all.add(watched);
-            begin();
-        }
-
-        private void begin() {
-            if (!all.isEmpty() && watching.compareAndSet(false, true)) {
-                again(LEAST_PAUSE_NANOS);
-            }
-        }
-
-        private void again(long pauseNanos) {
-            workers.clock().schedule(() -> workers.blocking().execute(this::look), pauseNanos, TimeUnit.NANOSECONDS);
-        }
-
-        private void look() {
-            long start = System.nanoTime();
-            all.removeIf(watched -> !looked(watched));
-            if (all.isEmpty()) {
-                watching.set(false);
-                begin();
-            } else {
-                long took = System.nanoTime() - start;
-                again(Math.min(Math.max(PAUSE_FACTOR * took, LEAST_PAUSE_NANOS), MOST_PAUSE_NANOS));
-            }
-        }
-
-        private static boolean looked(Watched watched) {
-            try {
-                return watched.look();
-            } catch (RuntimeException e) {
-                log.error("a server process could not be looked at", e);
-                return true;
-            }
+    private static boolean looked(Child child) {
+        try {
+            return child.look();
+        } catch (RuntimeException e) {
+            log.error("a server process could not be looked at", e);
+            return true;
         }
     }
 }

@@ -356,7 +356,6 @@ public final class StdioBackend implements Backend, AutoCloseable {
                 if (unanswered()) {
                     open.close();
                 }
-                workers.inherited().forget(started.process());
             } catch (Throwable e) {
                 // whatever it was, somebody waits for the end of this
                 lines.write(more -> log.error("{} could not be started{}", command.program(), more, e));

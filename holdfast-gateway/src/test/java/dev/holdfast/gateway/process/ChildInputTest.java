@@ -37,16 +37,16 @@ class ChildInputTest {
         threads.shutdownNow();
     }
 
-    private ChildInput input(Pipe pipe) {
-        return new ChildInput(Channels.newOutputStream(pipe.sink()), threads, MANY, room, broken::add);
+    private Child.Input input(Pipe pipe) {
+        return new Child.Input(Channels.newOutputStream(pipe.sink()), threads, MANY, room, broken::add);
     }
 
     @Test
     void allTogetherWaitForNoMoreThanThereIsRoomFor() throws Exception {
         Pipe one = Pipe.open();
         Pipe other = Pipe.open();
-        ChildInput first = input(one);
-        ChildInput second = input(other);
+        Child.Input first = input(one);
+        Child.Input second = input(other);
         first.write(new byte[LINE]);
         first.write(new byte[LINE]);
         second.write(new byte[LINE / 2]);
@@ -64,12 +64,12 @@ class ChildInputTest {
     void whoseChildReadsIsNotHitByThoseWhoseDoNot() throws Exception {
         Pipe stuck = Pipe.open();
         Pipe read = Pipe.open();
-        ChildInput full = input(stuck);
+        Child.Input full = input(stuck);
         for (int i = 0; i < 3; i++) {
             full.write(new byte[LINE - OVERHEAD]);
         }
         assertThat(room.taken()).isEqualTo(3 * LINE);
-        ChildInput reading = input(read);
+        Child.Input reading = input(read);
         for (int i = 0; i < 1000; i++) {
             reading.write(new byte[1000]);
             ByteBuffer line = ByteBuffer.allocate(1001);
@@ -112,7 +112,7 @@ class ChildInputTest {
                 throw new OutOfMemoryError("thrown by a test");
             }
         };
-        ChildInput input = new ChildInput(faulty, threads, MANY, room, broken::add);
+        Child.Input input = new Child.Input(faulty, threads, MANY, room, broken::add);
         input.write(new byte[1000]);
         Wait.until("it is given up", () -> broken.contains("the server process could not be written to"));
         assertThat(room.taken()).isZero();

@@ -54,7 +54,8 @@ class ChildRegisterTest {
     }
 
     private List<Long> survivors() {
-        return ChildRegister.open(folder).survivors().stream().map(Process::pid).toList();
+        return new ChildRegister(folder, processes)
+                .survivors().stream().map(Process::pid).toList();
     }
 
     private void append(String text) throws IOException {
@@ -67,7 +68,7 @@ class ChildRegisterTest {
 
     @Test
     void whatWasStartedAndNotEndedIsLeft() throws IOException {
-        ChildRegister register = ChildRegister.open(folder);
+        ChildRegister register = new ChildRegister(folder, processes);
         Process left = sleeper();
         Process gone = sleeper();
         register.started(left);
@@ -81,7 +82,7 @@ class ChildRegisterTest {
     @Test
     void whatHasEndedIsNotLeft() throws IOException, InterruptedException {
         Process process = sleeper();
-        ChildRegister.open(folder).started(process);
+        new ChildRegister(folder, processes).started(process);
 
         process.destroyForcibly().waitFor();
 
@@ -90,7 +91,7 @@ class ChildRegisterTest {
 
     @Test
     void aProcessWithAnotherStartIsSomebodyElses() throws IOException {
-        ChildRegister.open(folder);
+        new ChildRegister(folder, processes);
         Process process = sleeper();
 
         append("+" + process.pid() + " " + (start(process) - 1) + "\n");
@@ -100,7 +101,7 @@ class ChildRegisterTest {
 
     /** The file as another process writes it, which is the gateway of the children in it. */
     private ChildRegister writtenBy(Process gateway, Path where) {
-        return ChildRegister.open(where, ProcessTable.machine(), ProcessTable.entry(gateway.pid()));
+        return new ChildRegister(where, processes, ProcessTable.machine(), ProcessTable.entry(gateway.pid()));
     }
 
     private Path copy() throws IOException {
@@ -121,13 +122,13 @@ class ChildRegisterTest {
         log.start();
         LOGGER.addAppender(log);
 
-        assertThat(ChildRegister.open(copy).survivors()).isEmpty();
+        assertThat(new ChildRegister(copy, processes).survivors()).isEmpty();
         assertThat(log.list)
                 .singleElement()
                 .satisfies(event -> assertThat(event.getFormattedMessage())
                         .contains("process " + gateway.pid() + ", still runs")
                         .contains("its server processes (2) are left alone"));
-        assertThat(ChildRegister.open(copy).survivors())
+        assertThat(new ChildRegister(copy, processes).survivors())
                 .as("they are forgotten")
                 .isEmpty();
         assertThat(log.list).as("told once").hasSize(1);
@@ -151,7 +152,7 @@ class ChildRegisterTest {
         Process newer = sleeper();
         Process child = sleeper();
         ProcessTable.Entry gateway = new ProcessTable.Entry(newer.pid(), newer.pid(), start(newer) - 1);
-        ChildRegister.open(folder, ProcessTable.machine(), Optional.of(gateway)).started(child);
+        new ChildRegister(folder, processes, ProcessTable.machine(), Optional.of(gateway)).started(child);
 
         assertThat(survivors()).containsExactly(child.pid());
     }
@@ -172,7 +173,7 @@ class ChildRegisterTest {
         writtenBy(gateway, folder);
         gateway.destroyForcibly().waitFor();
         Path fresh = Files.createDirectory(folder.resolve(ChildRegister.FILE + ".new"));
-        ChildRegister register = ChildRegister.open(folder);
+        ChildRegister register = new ChildRegister(folder, processes);
         Files.delete(fresh);
         Process child = sleeper();
 
@@ -187,12 +188,12 @@ class ChildRegisterTest {
     void aLinkInThePlaceOfAFileIsNotFollowed(String name) throws IOException {
         Path precious = Files.writeString(
                 Files.createDirectory(folder.resolve("elsewhere")).resolve("a"), "precious");
-        ChildRegister register = ChildRegister.open(folder);
+        ChildRegister register = new ChildRegister(folder, processes);
         Files.deleteIfExists(folder.resolve(name));
         Files.createSymbolicLink(folder.resolve(name), precious);
 
         register.started(sleeper());
-        ChildRegister.open(folder);
+        new ChildRegister(folder, processes);
 
         assertThat(precious).hasContent("precious");
     }
@@ -203,7 +204,7 @@ class ChildRegisterTest {
         Process first = sleeper();
         Process second = sleeper();
         Files.delete(folder.resolve(ChildRegister.FILE));
-        ChildRegister.open(folder);
+        new ChildRegister(folder, processes);
         List<String> theirs = Files.readAllLines(folder.resolve(ChildRegister.FILE));
 
         register.started(first);
@@ -215,7 +216,7 @@ class ChildRegisterTest {
 
     @Test
     void aProcessInTheGroupOfAnotherIsSomebodyElses() throws IOException {
-        ChildRegister.open(folder);
+        new ChildRegister(folder, processes);
         Process process = new ProcessBuilder("sleep", "60").start();
         started.add(process);
 
@@ -229,11 +230,11 @@ class ChildRegisterTest {
         Process process = sleeper();
         // as if the process had started us without a group of our own
         ProcessTable.Entry self = new ProcessTable.Entry(process.pid() + 1, process.pid(), start(process));
-        ChildRegister.open(folder, ProcessTable.machine(), Optional.of(self)).started(process);
+        new ChildRegister(folder, processes, ProcessTable.machine(), Optional.of(self)).started(process);
         log.start();
         LOGGER.addAppender(log);
 
-        ChildRegister register = ChildRegister.open(folder, ProcessTable.machine(), Optional.of(self));
+        ChildRegister register = new ChildRegister(folder, processes, ProcessTable.machine(), Optional.of(self));
 
         assertThat(register.survivors()).isEmpty();
         assertThat(log.list)
@@ -253,7 +254,7 @@ class ChildRegisterTest {
         log.start();
         LOGGER.addAppender(log);
         Process process = sleeper();
-        ChildRegister register = ChildRegister.open(folder, Optional.empty(), ProcessTable.self());
+        ChildRegister register = new ChildRegister(folder, processes, Optional.empty(), ProcessTable.self());
 
         register.started(process);
         register.gone(process);
@@ -264,7 +265,7 @@ class ChildRegisterTest {
 
     @Test
     void theEndOfAnOlderChildWithTheSameNumberIsNotThatOfTheNewer() throws IOException {
-        ChildRegister register = ChildRegister.open(folder);
+        ChildRegister register = new ChildRegister(folder, processes);
         Process newer = sleeper();
         ProcessTable.Entry entry = new ProcessTable.Entry(newer.pid(), newer.pid(), start(newer) - 1);
         Process older = new ChildRegister.Survivor(entry);
@@ -288,14 +289,14 @@ class ChildRegisterTest {
 
     @Test
     void halfALineCountsForNothingAndHarmsNoOther() throws IOException {
-        ChildRegister register = ChildRegister.open(folder);
+        ChildRegister register = new ChildRegister(folder, processes);
         Process first = sleeper();
         Process second = sleeper();
         register.started(first);
         append("nonsense\n+x 7\n+12345678901234567890 1\n+1 9999999999999999999\n");
         append("+" + second.pid() + " " + start(second));
 
-        ChildRegister next = ChildRegister.open(folder);
+        ChildRegister next = new ChildRegister(folder, processes);
 
         assertThat(next.survivors()).extracting(Process::pid).containsExactly(first.pid());
         next.started(second);
@@ -304,7 +305,7 @@ class ChildRegisterTest {
 
     @Test
     void theFileDoesNotGrowWithWhatIsPast() throws IOException {
-        ChildRegister register = ChildRegister.open(folder);
+        ChildRegister register = new ChildRegister(folder, processes);
         Process process = sleeper();
 
         for (int i = 0; i < 3_000; i++) {
@@ -319,7 +320,7 @@ class ChildRegisterTest {
 
     @Test
     void whereItCannotBeWrittenTheNextChangeWritesItWhole() throws IOException {
-        ChildRegister register = ChildRegister.open(folder);
+        ChildRegister register = new ChildRegister(folder, processes);
         Process first = sleeper();
         Process second = sleeper();
         Files.delete(folder.resolve(ChildRegister.FILE));

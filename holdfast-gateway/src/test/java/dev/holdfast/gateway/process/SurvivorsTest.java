@@ -24,8 +24,8 @@ import org.slf4j.LoggerFactory;
 
 @Tag("jdk")
 @Timeout(60)
-class RememberedProcessesTest {
-    private static final Logger LOGGER = (Logger) LoggerFactory.getLogger(RememberedProcesses.class);
+class SurvivorsTest {
+    private static final Logger LOGGER = (Logger) LoggerFactory.getLogger(ChildRegister.class);
 
     @TempDir
     @SuppressWarnings("NullAway.Init")
@@ -72,11 +72,11 @@ class RememberedProcessesTest {
                 () -> ProcessTable.entry(process.pid())
                         .filter(ProcessTable.Entry::leads)
                         .isPresent());
-        ChildRegister.open(folder).started(process);
+        new ChildRegister(folder, unkillable).started(process);
         log.start();
         LOGGER.addAppender(log);
 
-        RememberedProcesses.in(folder, unkillable, clock, Duration.ofMillis(10));
+        ChildRegister.open(folder, unkillable, clock, Duration.ofMillis(10));
 
         assertThat(unkillable.signals).containsExactly(Processes.Signal.TERM, Processes.Signal.KILL);
         assertThat(log.list)
