@@ -3,7 +3,7 @@ package dev.holdfast.gateway;
 import com.sun.management.OperatingSystemMXBean;
 import dev.holdfast.Lifetime;
 import dev.holdfast.NodeLimits;
-import dev.holdfast.gateway.http.WebServer;
+import dev.holdfast.gateway.http.WatchedEndPoint;
 import dev.holdfast.servlet.EdgeOptions;
 import dev.holdfast.servlet.HttpSseOptions;
 import java.lang.management.ManagementFactory;
@@ -117,8 +117,8 @@ record ServeOptions(
                 .allowedOrigins(get(Knobs.ALLOWED_ORIGIN))
                 .maxRequestSize(get(Knobs.MAX_REQUEST_SIZE).intValue())
                 .httpSse(httpSse)
-                .connectionReset(WebServer::connectionReset)
-                .peerWatch(WebServer::watchPeer)
+                .connectionReset(WatchedEndPoint::connectionReset)
+                .peerWatch(WatchedEndPoint::watchPeer)
                 .context(server.forwarded())
                 .build();
     }

@@ -9,6 +9,7 @@ import dev.holdfast.client.ServerSession;
 import dev.holdfast.client.SessionOpener;
 import dev.holdfast.client.SessionWatch;
 import dev.holdfast.client.held.HeldSession;
+import dev.holdfast.gateway.process.DaemonThreads;
 import dev.holdfast.gateway.process.LineReader;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.EnvelopeReader;
@@ -99,19 +100,12 @@ public final class Bridge {
 
     /** Passes messages on until the input ends, or nobody reads the output; then ends the session. For one thread, which waits. */
     public void run() {
-        CompletableFuture<Boolean> whole = new CompletableFuture<>();
-        Thread reader = new Thread(
+        CompletableFuture<Boolean> whole = CompletableFuture.supplyAsync(
                 () -> {
-                    try {
-                        read();
-                        whole.complete(true);
-                    } catch (Throwable e) {
-                        whole.completeExceptionally(e);
-                    }
+                    read();
+                    return true;
                 },
-                "holdfast-stdin");
-        reader.setDaemon(true);
-        reader.start();
+                DaemonThreads.starting("holdfast-stdin"));
         out.unread().thenRun(() -> whole.complete(false));
         try {
             if (whole.join()) {
@@ -220,11 +214,8 @@ public final class Bridge {
 
         private final OutputStream out;
         private final CompletableFuture<Void> unread = new CompletableFuture<>();
-        private final ExecutorService thread = Executors.newSingleThreadExecutor(task -> {
-            Thread writer = new Thread(task, "holdfast-stdout");
-            writer.setDaemon(true);
-            return writer;
-        });
+        private final ExecutorService thread =
+                Executors.newSingleThreadExecutor(DaemonThreads.named("holdfast-stdout"));
 
         LineWriter(OutputStream out) {
             this.out = new BufferedOutputStream(out, BUFFER);

@@ -16,9 +16,6 @@ import java.util.concurrent.CompletableFuture;
  * the server wants other credentials, so that a token may be renewed there. Thread-safe.
  */
 public final class HeaderFile {
-    /** It stays where files are joined. */
-    private static final String BYTE_ORDER_MARK = "\uFEFF";
-
     private final List<Header> fixed;
     private final Optional<OptionFile> file;
     private volatile List<Header> read;
@@ -72,18 +69,7 @@ public final class HeaderFile {
 
     private static List<Header> read(OptionFile file, byte[] content) {
         List<Header> headers = new ArrayList<>();
-        List<String> lines = file.text(content).lines().toList();
-        for (int i = 0; i < lines.size(); i++) {
-            String each = lines.get(i);
-            String line = each.startsWith(BYTE_ORDER_MARK) ? each.substring(1) : each;
-            if (!line.isBlank() && !line.startsWith("#")) {
-                try {
-                    headers.add(Header.parse(line));
-                } catch (IllegalArgumentException e) {
-                    throw new GatewayException(file + ", line " + (i + 1) + ": " + e.getMessage(), e);
-                }
-            }
-        }
+        OptionFile.forEachLine(file.toString(), file.text(content), (line, number) -> headers.add(Header.parse(line)));
         return List.copyOf(headers);
     }
 

@@ -9,7 +9,7 @@ import jakarta.servlet.http.HttpServlet;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
-import java.io.UncheckedIOException;
+import java.lang.reflect.RecordComponent;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.TreeMap;
@@ -93,32 +93,16 @@ public final class StatusPages {
 
     /** What the engine holds and has counted, by the names of {@link EngineStats}. */
     private Page stats() {
-        EngineStats stats = engine.stats();
-        Map<String, Object> members = new LinkedHashMap<>();
-        members.put("sessions", stats.sessions());
-        members.put("states", new TreeMap<>(stats.states()));
-        members.put("connections", stats.connections());
-        members.put("parked", stats.parked());
-        members.put("runningCalls", stats.runningCalls());
-        members.put("historyBytes", stats.historyBytes());
-        members.put("historyEvents", stats.historyEvents());
-        members.put("created", stats.created());
-        members.put("ended", new TreeMap<>(stats.ended()));
-        members.put("refused", new TreeMap<>(stats.refused()));
-        members.put("gaps", stats.gaps());
-        members.put("dropped", stats.dropped());
-        members.put("unsolicited", stats.unsolicited());
-        members.put("timedOut", stats.timedOut());
-        members.put("listened", stats.listened());
-        members.put("resumed", stats.resumed());
-        members.put("superseded", stats.superseded());
-        members.put("replayed", stats.replayed());
-        members.put("restored", stats.restored());
-        members.put("writeStalls", new TreeMap<>(stats.writeStalls()));
         try {
+            EngineStats stats = engine.stats();
+            Map<String, Object> members = new LinkedHashMap<>();
+            for (RecordComponent member : EngineStats.class.getRecordComponents()) {
+                Object value = member.getAccessor().invoke(stats);
+                members.put(member.getName(), value instanceof Map<?, ?> counts ? new TreeMap<>(counts) : value);
+            }
             return new Page(OK, JSON, McpJsonDefaults.getMapper().writeValueAsString(members) + "\n");
-        } catch (IOException e) {
-            throw new UncheckedIOException("the stats could not be written", e);
+        } catch (IOException | ReflectiveOperationException e) {
+            throw new IllegalStateException("the stats could not be written", e);
         }
     }
 

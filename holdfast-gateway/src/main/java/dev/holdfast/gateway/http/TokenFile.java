@@ -137,37 +137,29 @@ public final class TokenFile implements Authenticator {
          */
         static Tokens parse(String file, String text) {
             Map<ByteBuffer, Entry> entries = new HashMap<>();
-            List<String> lines = text.lines().toList();
-            for (int i = 0; i < lines.size(); i++) {
-                String line = lines.get(i).strip();
-                if (!line.isEmpty() && !line.startsWith("#")) {
-                    add(file + ", line " + (i + 1) + ": ", line, i + 1, entries);
-                }
-            }
+            OptionFile.forEachLine(file, text, (line, number) -> add(line, number, entries));
             if (entries.isEmpty()) {
                 throw new GatewayException(file + ": no line holds a principal and a token");
             }
             return new Tokens(entries);
         }
 
-        private static void add(String place, String line, int number, Map<ByteBuffer, Entry> entries) {
+        private static void add(String line, int number, Map<ByteBuffer, Entry> entries) {
             String[] words = BLANK.split(line, -1);
-            if (words.length != 2) {
-                throw new GatewayException(place + "there must be a principal and a token, and nothing else");
-            }
+            require(words.length == 2, "there must be a principal and a token, and nothing else");
             String token = words[1];
-            if (words[0].length() > LONGEST_PRINCIPAL) {
-                throw new GatewayException(place + "the principal must not be longer than " + LONGEST_PRINCIPAL);
-            }
-            if (token.length() < SHORTEST) {
-                throw new GatewayException(place + "the token must have at least " + SHORTEST + " characters");
-            }
-            if (!VISIBLE.matcher(token).matches()) {
-                throw new GatewayException(place + "the token must be of visible ASCII characters");
-            }
+            require(
+                    words[0].length() <= LONGEST_PRINCIPAL,
+                    "the principal must not be longer than " + LONGEST_PRINCIPAL);
+            require(token.length() >= SHORTEST, "the token must have at least " + SHORTEST + " characters");
+            require(VISIBLE.matcher(token).matches(), "the token must be of visible ASCII characters");
             Entry other = entries.putIfAbsent(digest(token), new Entry(words[0], number));
-            if (other != null) {
-                throw new GatewayException(place + "the token is that of line " + other.line);
+            require(other == null, "the token is that of line " + (other == null ? number : other.line));
+        }
+
+        private static void require(boolean right, String fault) {
+            if (!right) {
+                throw new IllegalArgumentException(fault);
             }
         }
 

@@ -11,9 +11,7 @@ import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.net.BindException;
 import java.net.InetAddress;
-import java.net.StandardSocketOptions;
 import java.nio.ByteBuffer;
-import java.nio.channels.SocketChannel;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
@@ -22,13 +20,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 import org.eclipse.jetty.ee11.servlet.ErrorHandler;
 import org.eclipse.jetty.ee11.servlet.ServletContextHandler;
-import org.eclipse.jetty.ee11.servlet.ServletContextRequest;
 import org.eclipse.jetty.ee11.servlet.ServletHolder;
 import org.eclipse.jetty.http.HttpHeader;
 import org.eclipse.jetty.http.HttpStatus;
-import org.eclipse.jetty.io.EndPoint;
 import org.eclipse.jetty.server.HttpConfiguration;
-import org.eclipse.jetty.server.HttpConnectionFactory;
 import org.eclipse.jetty.server.NetworkConnectionLimit;
 import org.eclipse.jetty.server.Request;
 import org.eclipse.jetty.server.Response;
@@ -94,12 +89,11 @@ public final class WebServer {
         http.setIdleTimeout(STUCK_MILLIS);
         // a table of the headers that a client repeats takes 98 KB for each connection
         http.setHeaderCacheSize(0);
-        ServerConnector connector = WatchedEndPoint.connector(server, new HttpConnectionFactory(http));
+        ServerConnector connector = WatchedEndPoint.connector(server, http, head);
         connector.setHost(address.getHostAddress());
         connector.setPort(port);
         connector.setAcceptQueueSize(BACKLOG);
         connector.setIdleTimeout(keepAlive.toMillis());
-        HeadDeadline.set(connector, head);
         server.addConnector(connector);
         ConnectionLimit limit = new ConnectionLimit(server);
         server.addBean(limit);
@@ -229,40 +223,6 @@ public final class WebServer {
         } catch (Exception e) {
             log.warn("the HTTP server did not stop in order", e);
         }
-    }
-
-    /** Notices the end of a connection of this server by its peer: see {@link dev.holdfast.servlet.PeerWatch}. */
-    public static void watchPeer(HttpServletRequest request, Runnable ended) {
-        if (endPoint(request) instanceof WatchedEndPoint connection) {
-            connection.watch(ended);
-        }
-    }
-
-    /**
-     * Resets a connection: see {@link dev.holdfast.servlet.ConnectionReset}. Closing alone would leave it to the kernel to offer the bytes of a
-     * stuck peer again and again, for more than a minute; with a linger time of zero it drops them and sends RST.
-     */
-    public static Runnable connectionReset(HttpServletRequest request) {
-        EndPoint endPoint = endPoint(request);
-        return () -> {
-            try {
-                if (endPoint.getTransport() instanceof SocketChannel channel) {
-                    channel.setOption(StandardSocketOptions.SO_LINGER, 0);
-                }
-            } catch (IOException e) {
-                log.debug("a connection was closed before it could be reset: {}", e.toString());
-            }
-            // closes the channel and wakes its selector, without which the close would wait for the selector's next
-            // turn
-            endPoint.close();
-        };
-    }
-
-    private static EndPoint endPoint(HttpServletRequest request) {
-        return ServletContextRequest.getServletContextRequest(request)
-                .getConnectionMetaData()
-                .getConnection()
-                .getEndPoint();
     }
 
     /** How many connections there may be where so many files may be open: a child takes three files, and they get a quarter. */

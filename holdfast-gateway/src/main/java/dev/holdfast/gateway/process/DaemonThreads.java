@@ -1,5 +1,6 @@
 package dev.holdfast.gateway.process;
 
+import java.util.concurrent.Executor;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -16,6 +17,11 @@ public final class DaemonThreads {
     public static ThreadFactory numbered(String prefix) {
         AtomicInteger count = new AtomicInteger();
         return task -> daemon(task, prefix + count.incrementAndGet());
+    }
+
+    /** Runs each task on a new thread of this name. */
+    public static Executor starting(String name) {
+        return task -> daemon(task, name).start();
     }
 
     private static Thread daemon(Runnable task, String name) {

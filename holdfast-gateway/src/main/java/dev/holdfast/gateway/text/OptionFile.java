@@ -13,6 +13,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.ObjIntConsumer;
 
 /**
  * A text file that an option of the command line names. No message shows what is in it, for that may be a secret; each names the option
@@ -71,20 +72,13 @@ public record OptionFile(String option, Path path) {
 
     /** Reads on a thread of its own: opening a pipe that nobody writes waits for ever, and cannot be interrupted. */
     private byte[] readInTime() {
-        CompletableFuture<byte[]> content = new CompletableFuture<>();
-        Thread reader = new Thread(
-                () -> {
-                    try {
-                        content.complete(read());
-                    } catch (RuntimeException | Error e) {
-                        content.completeExceptionally(e);
-                    }
-                },
-                "holdfast-file");
-        reader.setDaemon(true);
-        reader.start();
         try {
-            return content.get(PIPE_SECONDS, TimeUnit.SECONDS);
+            return CompletableFuture.supplyAsync(this::read, task -> {
+                        Thread reader = new Thread(task, "holdfast-file");
+                        reader.setDaemon(true);
+                        reader.start();
+                    })
+                    .get(PIPE_SECONDS, TimeUnit.SECONDS);
         } catch (TimeoutException e) {
             throw fault("did not end within " + PIPE_SECONDS + " s; write to it and close it, or name a file", e);
         } catch (ExecutionException e) {
@@ -109,6 +103,28 @@ public record OptionFile(String option, Path path) {
             return text.startsWith(BYTE_ORDER_MARK) ? text.substring(1) : text;
         } catch (CharacterCodingException e) {
             throw fault("is not UTF-8; save it as UTF-8", e);
+        }
+    }
+
+    /**
+     * Gives each line of a text to a parser, with its number; but not those that are empty or begin with {@code #}.
+     *
+     * @param file its name for messages
+     * @throws GatewayException if the parser throws an IllegalArgumentException; names the line, and says what that says
+     */
+    public static void forEachLine(String file, String text, ObjIntConsumer<String> parser) {
+        int number = 0;
+        for (String each : (Iterable<String>) text.lines()::iterator) {
+            number++;
+            // where files were joined, the mark stands at the beginning of any line
+            String line = (each.startsWith(BYTE_ORDER_MARK) ? each.substring(1) : each).strip();
+            if (!line.isEmpty() && !line.startsWith("#")) {
+                try {
+                    parser.accept(line, number);
+                } catch (IllegalArgumentException e) {
+                    throw new GatewayException(file + ", line " + number + ": " + e.getMessage(), e);
+                }
+            }
         }
     }
 

@@ -19,7 +19,7 @@ final class FloodServlet extends HttpServlet {
 
     @Override
     protected void doGet(HttpServletRequest request, HttpServletResponse response) throws IOException {
-        Runnable reset = WebServer.connectionReset(request);
+        Runnable reset = WatchedEndPoint.connectionReset(request);
         request.startAsync().setTimeout(0);
         ServletOutputStream out = response.getOutputStream();
         out.setWriteListener(new WriteListener() {
