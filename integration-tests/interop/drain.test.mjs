@@ -1,19 +1,10 @@
 // SIGTERM during calls: they complete when the drain timeout lets them, else they are answered with an error. Then the process ends.
-// Runs alone, for it measures time.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CLIENTS, connect } from './clients.mjs';
-import { buildSpringExample, startSpringExample } from './examples.mjs';
 import { startGateway } from './gateway.mjs';
-import { upTo } from './series.mjs';
 
 const SLACK_MS = 12_000;
-const LISTENERS = 50;
-const SLOW_CALLS = 10;
-const SLOW = { ms: 3000, steps: 6 };
-/** How long Tomcat waits for streams that are left open when the transport has drained. */
-const STREAMS_MS = 90_000;
-const SOON_MS = 30_000;
 
 test('a call that fits into the drain timeout completes', { timeout: 60_000 }, async t => {
   const { calls, ended } = await terminateDuringCalls(t, { drainMs: 10_000, call: { ms: 2000, steps: 4 } });
@@ -50,26 +41,3 @@ async function terminateDuringCalls(t, { drainMs, call }) {
   gateway.terminate();
   return { calls, ended: gateway.ended() };
 }
-
-test('a Spring AI server lets ten calls finish, and 50 listeners do not hold its end back', { timeout: 600_000 }, async t => {
-  await buildSpringExample();
-  const properties = { 'spring.lifecycle.timeout-per-shutdown-phase': `${STREAMS_MS}ms` };
-  const server = await startSpringExample({ properties, more: 'spring/LoadTools.java' });
-  t.after(() => server.stop());
-  const clients = await Promise.all(upTo(LISTENERS).map(i => connect(CLIENTS[i % CLIENTS.length], server.url)));
-  t.after(() => Promise.all(clients.map(client => client.close())));
-  const calls = [];
-  await Promise.all(clients.slice(0, SLOW_CALLS).map(client => new Promise(onprogress => calls.push(client.call('slow', SLOW, { onprogress })))));
-
-  server.terminate();
-
-  for (const { text, progress } of await Promise.all(calls)) {
-    assert.match(text, /3000 ms in 6 steps/);
-    assert.deepEqual(progress, upTo(SLOW.steps));
-  }
-  const answeredAt = Date.now();
-  assert.deepEqual(await server.ended(), { code: 143, signal: null });
-  const took = Date.now() - answeredAt;
-  t.diagnostic(`ended ${took} ms after the last answer`);
-  assert.ok(took < SOON_MS, `ended ${took} ms after the last answer`);
-});

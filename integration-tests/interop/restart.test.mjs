@@ -85,45 +85,47 @@ const SPRING = {
   },
 };
 
-// The gateways live side by side: what is measured are seconds.
-for (const servers of [SERVERS, SPRING]) for (const [end, how] of Object.entries(ENDS)) restart(servers, end, how);
+// Gateways live side by side, for their clients wait most of the time: what is measured are seconds.
+for (const [servers, concurrency] of [[SERVERS, true], [SPRING, false]]) {
+  describe(Object.keys(servers).join(', '), { concurrency }, () => {
+    for (const [end, how] of Object.entries(ENDS)) restart(servers, end, how);
+  });
+}
 
 function restart(servers, end, { retries, rounds, end: endOnce, mayBeEarly }) {
-  describe(end, { concurrency: Object.keys(servers).length }, () => {
-    for (const [name, { tools, inOrder, runsAgain, ownThread, retryMs = RETRY_MS, pauseMs = 0, exitCode = 0, start }] of Object.entries(servers)) {
-      const backMs = retryMs * retries;
-      test(`${end}, ${name}: ${rounds} times under load`, { timeout: 240_000 + rounds * (backMs + pauseMs + 30_000) }, async t => {
-        const server = await start();
-        t.after(async () => {
-          await server.stop();
-          if (server.folder) rmSync(server.folder, { recursive: true });
-        });
-        const clients = await Promise.all(CLIENTS.map(flavour => connect(flavour, server.url)));
-        t.after(() => Promise.all(clients.map(client => client.close())));
-        const loads = clients.map(client => new Load(client, tools));
-        const restarts = await series(server, { rounds, backMs, pauseMs, endOnce: () => endOnce(server, exitCode), mayBeEarly });
-        await Promise.all(loads.map(load => load.end()));
-        await Promise.all(clients.map(client => client.end())); // before the sums, in which nobody sees that connections end
-
-        const noted = server.notes ? readFileSync(server.notes, 'utf8') : server.log;
-        const begun = executions(noted);
-        const took = restarts.map(restart => restart.took).sort((a, b) => a - b);
-        t.diagnostic(`serves again after ${took[0]} to ${took.at(-1)} ms`);
-        loads.forEach((load, i) => t.diagnostic(`${CLIENTS[i]}: ${JSON.stringify(load.counts(begun))}`));
-        loads.forEach(load => load.assertHeld(begun, { inOrder }));
-        const gaveUp = clients.flatMap(client => client.errors).filter(error => /Maximum reconnection attempts/.test(error.message));
-        assert.deepEqual(gaveUp, [], 'streams that a client has given up');
-        const failed = loads.flatMap(load => load.calls).filter(call => call.outcome === 'failed');
-        if (end === 'SIGTERM') assert.deepEqual(failed, [], 'calls that the drain has cut short');
-        const promised = loads.flatMap(load => load.promised(restarts.map(({ at }) => at)));
-        assert.ok(promised.length > 0, 'no call does no harm');
-        const again = promised.filter(call => begun(call.args) > 1);
-        if (runsAgain) assertRunAgain(t, { promised, begun, again: again.filter(call => call.outcome === 'finished'), died: end === 'kill -9' });
-        else assert.deepEqual(again, [], 'calls that were run again');
-        if (ownThread) assertOnOwnThreads(t, noted);
+  for (const [name, { tools, inOrder, runsAgain, ownThread, retryMs = RETRY_MS, pauseMs = 0, exitCode = 0, start }] of Object.entries(servers)) {
+    const backMs = retryMs * retries;
+    test(`${end}, ${name}: ${rounds} times under load`, { timeout: 240_000 + rounds * (backMs + pauseMs + 30_000) }, async t => {
+      const server = await start();
+      t.after(async () => {
+        await server.stop();
+        if (server.folder) rmSync(server.folder, { recursive: true });
       });
-    }
-  });
+      const clients = await Promise.all(CLIENTS.map(flavour => connect(flavour, server.url)));
+      t.after(() => Promise.all(clients.map(client => client.close())));
+      const loads = clients.map(client => new Load(client, tools));
+      const restarts = await series(server, { rounds, backMs, pauseMs, endOnce: () => endOnce(server, exitCode), mayBeEarly });
+      await Promise.all(loads.map(load => load.end()));
+      await Promise.all(clients.map(client => client.end())); // before the sums, in which nobody sees that connections end
+
+      const noted = server.notes ? readFileSync(server.notes, 'utf8') : server.log;
+      const begun = executions(noted);
+      const took = restarts.map(restart => restart.took).sort((a, b) => a - b);
+      t.diagnostic(`serves again after ${took[0]} to ${took.at(-1)} ms`);
+      loads.forEach((load, i) => t.diagnostic(`${CLIENTS[i]}: ${JSON.stringify(load.counts(begun))}`));
+      loads.forEach(load => load.assertHeld(begun, { inOrder }));
+      const gaveUp = clients.flatMap(client => client.errors).filter(error => /Maximum reconnection attempts/.test(error.message));
+      assert.deepEqual(gaveUp, [], 'streams that a client has given up');
+      const failed = loads.flatMap(load => load.calls).filter(call => call.outcome === 'failed');
+      if (end === 'SIGTERM') assert.deepEqual(failed, [], 'calls that the drain has cut short');
+      const promised = loads.flatMap(load => load.promised(restarts.map(({ at }) => at)));
+      assert.ok(promised.length > 0, 'no call does no harm');
+      const again = promised.filter(call => begun(call.args) > 1);
+      if (runsAgain) assertRunAgain(t, { promised, begun, again: again.filter(call => call.outcome === 'finished'), died: end === 'kill -9' });
+      else assert.deepEqual(again, [], 'calls that were run again');
+      if (ownThread) assertOnOwnThreads(t, noted);
+    });
+  }
 }
 
 /** Calls that do no harm are run again by the gateway that is started after one that died, unless all have died of them. */

@@ -1,5 +1,4 @@
 // The child behind a session is killed in the middle of a call: the call fails at once, and the next one has a new child.
-// Runs alone, for it measures time.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { CLIENTS, connect } from './clients.mjs';
