@@ -4,7 +4,6 @@ import dev.holdfast.Lifetime;
 import dev.holdfast.Quota;
 import dev.holdfast.json.EnvelopeReader;
 import dev.holdfast.servlet.guard.OriginPolicy;
-import dev.holdfast.servlet.sse.SseConnections;
 import dev.holdfast.spi.InboundMessage;
 import jakarta.servlet.http.HttpServletRequest;
 import java.time.Duration;
@@ -34,10 +33,6 @@ public final class EdgeOptions {
     /** A builder that begins with these values. */
     public Builder toBuilder() {
         return knobs.copy();
-    }
-
-    SseConnections.Times times() {
-        return new SseConnections.Times(heartbeatInterval(), retryInterval(), maxConnectionAge(), stallDeadline());
     }
 
     /** See {@link Builder#heartbeatInterval}. */

@@ -25,7 +25,6 @@ import dev.holdfast.servlet.sse.PeerProof;
 import dev.holdfast.servlet.sse.SseConnection;
 import dev.holdfast.servlet.sse.SseConnections;
 import dev.holdfast.servlet.sse.SseFraming;
-import dev.holdfast.servlet.sse.SseSource;
 import dev.holdfast.spi.InboundMessage;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
@@ -197,17 +196,12 @@ final class HttpSse extends Protocol {
     }
 
     private void listen(Exchange exchange, String id, StreamReader reader) {
-        stream(exchange, reader, cursor -> source(exchange, id, cursor))
-                .ifPresentOrElse(SseConnection::startNow, () -> proofs.remove(id));
-    }
-
-    private SseSource source(Exchange exchange, String id, StreamReader reader) {
-        if (!ephemeral) {
-            return SseSource.get(reader, framing(exchange, id, id));
+        PeerProof proof = ephemeral ? new PeerProof(clock, () -> proofs.remove(id)) : null;
+        if (proof != null) {
+            proofs.put(id, proof);
         }
-        PeerProof proof = new PeerProof(clock, () -> proofs.remove(id));
-        proofs.put(id, proof);
-        return SseSource.only(reader, framing(exchange, id, ""), proof);
+        stream(exchange, reader, () -> framing(exchange, id, ephemeral ? "" : id), null, proof)
+                .ifPresentOrElse(SseConnection::startNow, () -> proofs.remove(id));
     }
 
     private Framing framing(Exchange exchange, String id, String named) {

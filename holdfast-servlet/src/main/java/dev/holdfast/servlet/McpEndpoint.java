@@ -43,7 +43,13 @@ public final class McpEndpoint {
                 engine.quota(options.maxRequestBytes(), Refusal.BODY_ROOM),
                 engine::requestMemory,
                 clock);
-        this.connections = new SseConnections(clock, options.times(), engine::stalled);
+        this.connections = new SseConnections(
+                clock,
+                options.heartbeatInterval(),
+                options.retryInterval(),
+                options.maxConnectionAge(),
+                options.stallDeadline(),
+                engine::stalled);
         this.streamableHttp = new StreamableHttp(engine, options, connections);
         this.httpSse = options.httpSse().map(sse -> new HttpSse(engine, options, sse, connections, clock));
         this.perPrincipal = options.connections();

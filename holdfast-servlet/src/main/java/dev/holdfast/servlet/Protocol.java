@@ -17,10 +17,11 @@ import dev.holdfast.servlet.guard.RequestGuard;
 import dev.holdfast.servlet.http.Exchange;
 import dev.holdfast.servlet.http.NextStep;
 import dev.holdfast.servlet.io.Faults;
+import dev.holdfast.servlet.sse.Framing;
+import dev.holdfast.servlet.sse.PeerProof;
 import dev.holdfast.servlet.sse.SseChannel;
 import dev.holdfast.servlet.sse.SseConnection;
 import dev.holdfast.servlet.sse.SseConnections;
-import dev.holdfast.servlet.sse.SseSource;
 import dev.holdfast.spi.InboundMessage;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
@@ -32,6 +33,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -400,21 +403,29 @@ abstract class Protocol {
         });
     }
 
-    /** Opens a connection that is not started yet; empty if that failed: then the reader is closed and the request ended. */
+    /**
+     * Opens a connection that is not started yet; empty if that failed: then the reader is closed and the request ended. See {@link
+     * SseConnection} for what it takes.
+     */
     final Optional<SseConnection> stream(
-            Exchange exchange, StreamReader reader, Function<StreamReader, SseSource> source) {
+            Exchange exchange,
+            StreamReader reader,
+            Supplier<Framing> framings,
+            @Nullable Runnable refusal,
+            @Nullable PeerProof proof) {
         Optional<SseConnection> opened = Optional.empty();
         HttpServletRequest request = exchange.request();
         try {
-            SseSource carried = source.apply(reader);
-            SseChannel channel = SseChannel.open(
+            Framing framing = framings.get();
+            SseChannel channel = new SseChannel(
                     request,
                     exchange.response(),
-                    carried.framing().contentType(),
-                    options.connectionReset().of(request));
-            SseConnection connection = new SseConnection(channel, carried, connections);
+                    framing.contentType(),
+                    options.connectionReset().of(request),
+                    connections.helpers,
+                    connections.blocking);
+            SseConnection connection = new SseConnection(channel, reader, framing, connections, refusal, proof);
             opened = Optional.of(connection);
-            channel.listen(connection);
             connection.open();
             if (request.getMethod().equals("GET")) {
                 options.peerWatch().watch(request, connection::onBroken);

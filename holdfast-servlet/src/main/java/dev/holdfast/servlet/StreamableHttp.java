@@ -22,7 +22,6 @@ import dev.holdfast.servlet.sse.JsonAnswer;
 import dev.holdfast.servlet.sse.SseConnection;
 import dev.holdfast.servlet.sse.SseConnections;
 import dev.holdfast.servlet.sse.SseFraming;
-import dev.holdfast.servlet.sse.SseSource;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.RequestId;
@@ -31,6 +30,7 @@ import jakarta.servlet.http.HttpServletResponse;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -142,8 +142,7 @@ final class StreamableHttp extends Protocol {
     }
 
     private NextStep listen(Exchange exchange, Session session, StreamReader reader) {
-        stream(exchange, reader, cursor -> SseSource.get(cursor, framing(exchange, session)))
-                .ifPresent(SseConnection::startNow);
+        stream(exchange, reader, () -> framing(exchange, session), null, null).ifPresent(SseConnection::startNow);
         return NextStep.DONE;
     }
 
@@ -192,15 +191,14 @@ final class StreamableHttp extends Protocol {
     /** Opens the stream before the backend is called, so that the backend can end it on request from the first moment on. */
     @Override
     NextStep run(Exchange exchange, Session session, Call call, List<InboundMessage> requests) {
-        Framing framing = exchange.accept() == Accept.JSON
+        Supplier<Framing> framing = () -> exchange.accept() == Accept.JSON
                 ? new JsonAnswer(
                         requests.stream().map(InboundMessage::requiredId).toList(),
                         question -> decline(session, question))
                 : framing(exchange, session);
         // where the store does not take the call
         Runnable refusal = () -> exchange.send(Rejection.of(Refusal.STORE));
-        Optional<SseConnection> connection =
-                stream(exchange, call.reader().orElseThrow(), reader -> SseSource.call(reader, framing, refusal));
+        Optional<SseConnection> connection = stream(exchange, call.reader().orElseThrow(), framing, refusal, null);
         try {
             exchange.dispatch(call);
         } catch (Throwable e) {

@@ -3,6 +3,7 @@ package dev.holdfast.it;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.holdfast.servlet.io.BlockingPool;
 import dev.holdfast.servlet.sse.SseChannel;
 import jakarta.servlet.AsyncEvent;
 import jakarta.servlet.AsyncListener;
@@ -51,7 +52,8 @@ class BrokenStreamTest {
 
         @Override
         protected void service(HttpServletRequest request, HttpServletResponse response) throws IOException {
-            SseChannel channel = SseChannel.open(request, new Told(response), "text/event-stream", () -> {});
+            BlockingPool none = new BlockingPool("none", 1);
+            SseChannel channel = new SseChannel(request, new Told(response), "text/event-stream", () -> {}, none, none);
             channel.listen(new SseChannel.Listener() {
                 @Override
                 public void onWritable() {}

@@ -2,10 +2,6 @@ package dev.holdfast.servlet.sse;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.holdfast.spi.Epoch;
-import dev.holdfast.spi.Event;
-import dev.holdfast.spi.EventKind;
-import dev.holdfast.spi.StreamId;
 import java.util.concurrent.TimeUnit;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
@@ -26,29 +22,20 @@ public class SseFrameBenchmark {
     public int bytes;
 
     private final SseFrames frames = new SseFrames();
-    private Event event = event(0);
+    private byte[] message = {};
 
     /** Writes the message. */
     @Setup
     public void write() {
-        event = event(bytes);
-    }
-
-    private static Event event(int bytes) {
-        return new Event(
-                new StreamId(1, 1),
-                new Epoch(1, 1),
-                1,
-                EventKind.NOTIFICATION,
-                null,
-                ("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":\"" + "x".repeat(bytes) + "\"}")
-                        .getBytes(UTF_8));
+        message = ("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":\"" + "x".repeat(bytes)
+                        + "\"}")
+                .getBytes(UTF_8);
     }
 
     /** One event, and what was gathered. */
     @Benchmark
     public Object frame() {
-        frames.add(event, "1.1.1.1jns7bu.1");
+        frames.addEvent("", "1.1.1.1jns7bu.1", message);
         return frames.take(frames.size());
     }
 }

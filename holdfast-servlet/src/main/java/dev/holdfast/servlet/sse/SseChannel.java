@@ -1,5 +1,6 @@
 package dev.holdfast.servlet.sse;
 
+import dev.holdfast.servlet.io.BlockingPool;
 import jakarta.servlet.AsyncContext;
 import jakarta.servlet.AsyncEvent;
 import jakarta.servlet.AsyncListener;
@@ -11,6 +12,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.Objects;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.ReentrantLock;
@@ -19,15 +21,33 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * An SSE response on a servlet request, for the one thread that holds the connection's pump; after {@link #complete} nothing may be called
- * any more. A response that is complete when the request's thread returns is synchronous; else the
+ * An SSE response on a servlet request, for the one thread that holds the connection's pump unless a method says otherwise; after {@link
+ * #complete} nothing may be called any more. A response that is complete when the request's thread returns is synchronous; else the
  * request is asynchronous by then. Containers report failures in different ways: all come out as one.
+ *
+ * <p>Until the request is asynchronous a write may wait for the client. While the request's thread is busy, as a handler may hold it, only
+ * that thread and some helpers write. What comes right behind a message is gathered meanwhile, to be one write with what follows it.
  *
  * <p>A container may use a response again for another request as soon as it has reported its end. Tomcat does so while a thread
  * that is not its own is still inside of the write that failed, and the failure then hits the other request. So the report of
  * an end returns only when nobody touches the response, and from then on nobody does.
  */
 public final class SseChannel implements AsyncListener, WriteListener {
+    /**
+     * How long the head of a call's stream waits at least for the call's first message, to be one write with it, and a message that
+     * comes right behind another for those behind it; until the clock comes by.
+     */
+    static final long GATHER_NANOS = TimeUnit.MILLISECONDS.toNanos(4);
+
+    /** What is written at once, unless one event alone is longer. */
+    static final int BATCH_BYTES = 32 << 10;
+
+    /** What may be written in all while a write may wait: what fits into the buffers of a socket that nothing was written to. */
+    private static final int MOST_BYTES = 2 * BATCH_BYTES;
+
+    /** What a container surely keeps until the response is complete, head of the response and all. */
+    private static final int KEPT_BYTES = 7 << 10;
+
     private static final Logger log = LoggerFactory.getLogger(SseChannel.class);
     private static final ByteBuffer NOTHING = ByteBuffer.allocate(0);
     /** Whether the container is of Servlet 6.1, whose streams take buffers: Jetty sends those without a copy of its own. */
@@ -60,29 +80,54 @@ public final class SseChannel implements AsyncListener, WriteListener {
     private final HttpServletResponse response;
     private final ServletOutputStream out;
     private final Runnable reset;
+    private final Thread requestThread = Thread.currentThread();
+    private final BlockingPool blockingWriters;
     private final AtomicReference<Phase> phase = new AtomicReference<>(Phase.ON_THREAD);
+    private volatile BlockingPool helpers;
     private volatile @Nullable AsyncContext context;
+    private volatile @Nullable Listener listener;
+
+    // guarded by touching
     private boolean gone;
     private boolean completed;
     private boolean nonBlocking;
-    private volatile @Nullable Listener listener;
 
-    private SseChannel(HttpServletRequest request, HttpServletResponse response, Runnable reset) throws IOException {
-        this.request = request;
-        this.response = response;
-        this.out = response.getOutputStream();
-        this.reset = reset;
-    }
+    /** Whether the request's thread is done; for that thread alone. */
+    private boolean returning;
+    /** Whether it has gone. */
+    private volatile boolean returned;
+    /** Whether the response never learns to write without waiting. */
+    private volatile boolean alwaysBlocks;
 
-    /** Turns a request into an SSE response, on the thread that handles it. */
-    public static SseChannel open(
-            HttpServletRequest request, HttpServletResponse response, String contentType, Runnable reset)
+    private volatile boolean begun;
+    private int written;
+    private boolean writtenOnRequestThread;
+
+    /**
+     * Turns a request into an SSE response, on the thread that handles it.
+     *
+     * @param reset resets the connection of a peer that is stuck
+     * @param helpers write while the request's thread is busy, and may wait for the client
+     * @param blockingWriters write a response that knows only writes that block
+     */
+    public SseChannel(
+            HttpServletRequest request,
+            HttpServletResponse response,
+            String contentType,
+            Runnable reset,
+            BlockingPool helpers,
+            BlockingPool blockingWriters)
             throws IOException {
         response.setStatus(HttpServletResponse.SC_OK);
         response.setHeader("Content-Type", contentType);
         response.setHeader("Cache-Control", "no-cache, no-transform");
         response.setHeader("X-Accel-Buffering", "no");
-        return new SseChannel(request, response, reset);
+        this.request = request;
+        this.response = response;
+        this.out = response.getOutputStream();
+        this.reset = reset;
+        this.helpers = helpers;
+        this.blockingWriters = blockingWriters;
     }
 
     /** Lets the container report to this connection from now on. */
@@ -109,8 +154,85 @@ public final class SseChannel implements AsyncListener, WriteListener {
         }
     }
 
-    /** Writes bytes of an array; until {@link #startAsync} this may block for them. */
+    /** The request's thread is done; called by it. */
+    void threadReturns() {
+        returning = true;
+    }
+
+    /** The request's thread has gone, and the request is asynchronous; for any thread. */
+    void threadReturned() {
+        returned = true;
+    }
+
+    /** Whether the request is asynchronous, and no write waits any more; for any thread. */
+    boolean neverBlocks() {
+        return returned && !alwaysBlocks;
+    }
+
+    /** Whether what is new must not wait any more: for the request's thread once that is done, for others once it has gone. */
+    boolean mustNotBlock() {
+        return !alwaysBlocks && (returned || (returning && Thread.currentThread() == requestThread));
+    }
+
+    /** Who writes for others, and may wait for the client; for any thread. */
+    BlockingPool helpers() {
+        return helpers;
+    }
+
+    /** Whether something was written; for any thread. */
+    boolean begun() {
+        return begun;
+    }
+
+    /** Whether the current thread may wait for the client while the request's own is busy. */
+    boolean mayWaitHere() {
+        return helpers.here() || (!alwaysBlocks && Thread.currentThread() == requestThread);
+    }
+
+    /**
+     * Whether what comes now waits for more, and for the request's thread: not where nobody else could write it in time.
+     *
+     * @param sinceWrite how long ago the last write was, in nanoseconds
+     */
+    boolean gathers(long sinceWrite) {
+        return written > 0 && !mustNotBlock() && sinceWrite < GATHER_NANOS && helpers.free();
+    }
+
+    /** How many bytes of messages the next write shall have: with what frames add to most of them, it fits. */
+    int batch() {
+        return written == 0 || alwaysBlocks || mustNotBlock()
+                ? BATCH_BYTES
+                : Math.max(1, Math.min(BATCH_BYTES, MOST_BYTES - written) / 2);
+    }
+
+    /**
+     * How much of so many bytes may be written before {@link #startAsync}.
+     *
+     * @param last whether the response ends with it
+     * @param due whether some of it shall go ahead though it is too long
+     */
+    int mayWrite(int length, boolean last, boolean due) {
+        if (written == 0 && last && length <= KEPT_BYTES) {
+            return length;
+        }
+        // the request's thread that is done may still write the end of what it has begun
+        boolean mayWait = mustNotBlock() ? !returned && last && writtenOnRequestThread : mayWaitHere();
+        if (!mayWait) {
+            return 0;
+        }
+        int left = alwaysBlocks ? MOST_BYTES : MOST_BYTES - written;
+        return length <= left || written > 0 || due ? Math.min(length, left) : 0;
+    }
+
+    /**
+     * Writes bytes of an array; until {@link #startAsync} this may wait for the client. Without a {@link #flush} the container sends the
+     * last bytes of a response as it likes best when that is completed.
+     */
     public void write(ByteBuffer bytes) throws IOException {
+        // more than the most need not be counted
+        written = Math.min(MOST_BYTES, written + bytes.remaining());
+        writtenOnRequestThread |= Thread.currentThread() == requestThread;
+        begun = true;
         enter();
         try {
             put(bytes);
@@ -119,17 +241,13 @@ public final class SseChannel implements AsyncListener, WriteListener {
         }
     }
 
+    /** A stream of a filter knows arrays only. */
     private void put(ByteBuffer bytes) throws IOException {
         if (nonBlocking && TAKES_BUFFERS) {
             out.write(bytes);
         } else {
-            putArray(bytes);
+            out.write(bytes.array(), bytes.arrayOffset() + bytes.position(), bytes.remaining());
         }
-    }
-
-    /** What every stream knows, a filter's too. */
-    private void putArray(ByteBuffer bytes) throws IOException {
-        out.write(bytes.array(), bytes.arrayOffset() + bytes.position(), bytes.remaining());
     }
 
     /** Pushes out what was written. */
@@ -137,19 +255,6 @@ public final class SseChannel implements AsyncListener, WriteListener {
         enter();
         try {
             out.flush();
-        } finally {
-            touching.unlock();
-        }
-    }
-
-    /**
-     * Writes the last bytes of the response, before {@link #startAsync} only: the container sends them as it likes best when the
-     * response is completed.
-     */
-    public void writeLast(ByteBuffer bytes) throws IOException {
-        enter();
-        try {
-            putArray(bytes);
         } finally {
             touching.unlock();
         }
@@ -166,6 +271,10 @@ public final class SseChannel implements AsyncListener, WriteListener {
             nonBlocking = mayListen() && listens();
         } finally {
             touching.unlock();
+        }
+        if (!nonBlocking) {
+            helpers = blockingWriters;
+            alwaysBlocks = true;
         }
         if (!nonBlocking && !toldOfBlocking.getAndSet(true)) {
             log.warn(

@@ -1,13 +1,19 @@
 package dev.holdfast.servlet.sse;
 
+import static java.nio.charset.StandardCharsets.US_ASCII;
+
+import dev.holdfast.EndReason;
 import dev.holdfast.StreamReader;
 import dev.holdfast.StreamReader.Close;
 import dev.holdfast.WriteStall;
 import dev.holdfast.servlet.io.EdgeClock;
 import dev.holdfast.servlet.io.Faults;
+import dev.holdfast.spi.Event;
+import dev.holdfast.spi.EventKind;
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.util.Objects;
+import java.time.Duration;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
@@ -15,26 +21,34 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One connection: a cursor on its way to a socket. Only the holder of its pump touches the response; everybody else says what is to be done
- * and tries to take the pump, or tells its holder to look again.
+ * One connection: a cursor on its way to a socket. Only the holder of its pump touches the response and composes what comes next, be it
+ * the opening, events, half a heartbeat or the closing; everybody else says what is to be done and tries to take the pump, or tells its
+ * holder to look again.
  *
  * <pre>
- *   IDLE     --taken by whoever has news-->          RUNNING
- *   RUNNING  --nothing left to write-->              IDLE
- *   RUNNING  --news while it runs-->                 AGAIN  --the holder looks again--> RUNNING
- *   RUNNING  --the container cannot take more-->     AWAIT_WRITABLE --onWritable--> RUNNING
- *   AWAIT_WRITABLE --stalled, superseded, broken-->  CLOSED
- *   RUNNING, IDLE  --end, broken-->                  CLOSED
+ *   IDLE     --taken by whoever has something new-->  RUNNING
+ *   RUNNING  --nothing left to write-->               IDLE
+ *   RUNNING  --something new while it runs-->         AGAIN  --the holder looks again--> RUNNING
+ *   RUNNING  --the container cannot take more-->      AWAIT_WRITABLE --onWritable--> RUNNING
+ *   AWAIT_WRITABLE --stalled, superseded, broken-->   CLOSED
+ *   RUNNING, IDLE  --end, broken-->                   CLOSED
  * </pre>
  *
  * <p>Once the request's thread is done, what is new blocks nobody, whoever holds the pump: a client that sends one request behind
- * the other and reads none of the answers would hold the thread that has news for it, and others wait for that one. A short
+ * the other and reads none of the answers would hold the thread that writes to it, and others wait for that one. A short
  * answer that is whole goes to the container, which keeps it until the response is complete, and needs no asynchronous
- * dispatch. What may block before is said by {@link BlockingPhase}.
+ * dispatch. What may block before is said by {@link SseChannel}.
+ *
+ * <p>A heartbeat is an SSE comment, or white space, in two writes. A peer that is gone answers the first with a reset, which the second then
+ * meets; so the two are more than a round trip apart.
  */
 public final class SseConnection implements SseChannel.Listener, StreamReader.Waker, EdgeClock.Ticking {
     private static final Logger log = LoggerFactory.getLogger(SseConnection.class);
     private static final int SLICE_BYTES = 128 << 10;
+
+    private static final long ROTATION_RETRY_MILLIS = 100;
+    private static final byte[] SECOND_HALF = "\n".getBytes(US_ASCII);
+    private static final long HALVES_APART_NANOS = TimeUnit.MILLISECONDS.toNanos(110);
 
     /** How long a peer takes no more bytes before that says something about it. */
     private static final long STUCK_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
@@ -44,13 +58,14 @@ public final class SseConnection implements SseChannel.Listener, StreamReader.Wa
     private final AtomicReference<State> state = new AtomicReference<>(State.IDLE);
     private final SseChannel channel;
     private final StreamReader reader;
+    private final Framing framing;
     private final SseConnections connections;
     private final EdgeClock clock;
     private final long openedAt;
     private final long maxAgeNanos;
-    private final SseComposer composer;
+    private final @Nullable Runnable refusal;
     private final @Nullable PeerProof proof;
-    private final BlockingPhase phase;
+    private volatile Beat beat = Beat.NONE;
     private volatile boolean headDue;
     private volatile boolean gathering;
     private volatile boolean helped;
@@ -61,16 +76,27 @@ public final class SseConnection implements SseChannel.Listener, StreamReader.Wa
     private volatile long stuckSince;
 
     // for the holder of the pump alone
+    /** What was composed and is not written yet, and what is only gathered. */
+    final SseFrames frames = new SseFrames();
+    /** Whether the opening was composed. */
+    boolean opened;
+    /** How the connection is to be closed after what was composed, if it is. */
+    @Nullable Close closing;
+
     private boolean async;
     private boolean flush;
     private boolean unconfirmed;
     private boolean checked;
+    /** Whether all was read that was there when it was read last: whoever has more wakes the pump. */
     private boolean exhausted;
+
     private long began;
     /** Whether what is composed is to be written. */
     private boolean ready;
-
-    private @Nullable Close closing;
+    /** Whether what is composed asks the client something. */
+    private boolean asks;
+    /** Whether the client could come back if the connection ended now. */
+    private boolean returnable;
 
     /** What the pump does. */
     private enum State {
@@ -81,28 +107,59 @@ public final class SseConnection implements SseChannel.Listener, StreamReader.Wa
         CLOSED
     }
 
-    public SseConnection(SseChannel channel, SseSource source, SseConnections connections) {
+    /** Half a heartbeat: the clock says what is due, the holder of the pump writes it. */
+    private enum Beat {
+        NONE,
+        FIRST_DUE,
+        HALF_WRITTEN,
+        SECOND_DUE
+    }
+
+    /**
+     * A connection of a stream, which the container reports to from now on.
+     *
+     * @param reader the cursor
+     * @param framing how events are written
+     * @param refusal for the stream of a call that has just been opened: answers with a refusal by the store, where nothing may have been
+     *     written. Else such a stream ends in order
+     * @param proof learns whether the peer is there, for the stream of a session that ends with its connection: that is never ended for its
+     *     age
+     */
+    public SseConnection(
+            SseChannel channel,
+            StreamReader reader,
+            Framing framing,
+            SseConnections connections,
+            @Nullable Runnable refusal,
+            @Nullable PeerProof proof) {
         this.channel = channel;
-        this.reader = source.reader();
+        this.reader = reader;
+        this.framing = framing;
         this.connections = connections;
         this.clock = connections.clock;
         this.openedAt = clock.now();
         this.wroteAt = openedAt;
-        this.maxAgeNanos = connections.times.jitteredMaxAgeNanos();
-        this.composer = new SseComposer(source, connections.times);
-        this.proof = source.proof();
-        this.phase = new BlockingPhase(connections.helpers);
+        this.maxAgeNanos = connections.jitteredMaxAgeNanos();
+        this.refusal = refusal;
+        this.proof = proof;
+        boolean tellsPosition = framing.tellsPosition();
+        // the client of a call has nothing to come back with before it was told a position
+        this.returnable = proof == null && (refusal == null || tellsPosition);
+        if (tellsPosition) {
+            reader.positionTold();
+        }
     }
 
-    /** Lets news come, and has the head written with the first of them, or by the clock without. */
+    /** Lets the reader wake it, and has the head written with the first events, or by the clock without. */
     public void open() {
-        connections.add(this);
+        channel.listen(this);
+        connections.open.add(this);
         reader.wakeWith(this);
     }
 
     /** From here on what is new blocks nobody; called once, by the request's thread when it is done. */
     public void start() {
-        phase.threadReturns();
+        channel.threadReturns();
         wake();
         try {
             channel.leaveThread();
@@ -111,7 +168,7 @@ public final class SseConnection implements SseChannel.Listener, StreamReader.Wa
             throw e;
         }
         if (state.get() != State.CLOSED) {
-            phase.end();
+            channel.threadReturned();
             wake();
         }
     }
@@ -122,10 +179,19 @@ public final class SseConnection implements SseChannel.Listener, StreamReader.Wa
         start();
     }
 
+    /** Takes the pump, unless its holder looks again or nobody can write now. */
     @Override
     public void wake() {
-        if (take()) {
-            run();
+        while (true) {
+            State now = state.get();
+            if (now == State.IDLE) {
+                if (state.compareAndSet(State.IDLE, State.RUNNING)) {
+                    run();
+                    return;
+                }
+            } else if (now != State.RUNNING || state.compareAndSet(State.RUNNING, State.AGAIN)) {
+                return;
+            }
         }
     }
 
@@ -166,9 +232,9 @@ public final class SseConnection implements SseChannel.Listener, StreamReader.Wa
     @Override
     public void tick(long now) {
         if (stuck()) {
-            if (now - stuckSince >= connections.times.stall().toNanos()) {
+            if (now - stuckSince >= connections.stall.toNanos()) {
                 connections.stalls.accept(WriteStall.ENDED);
-                log.debug("a connection made no progress for {} and is ended", connections.times.stall());
+                log.debug("a connection made no progress for {} and is ended", connections.stall);
                 abort();
             } else if (hurried && now - stuckSince >= HURRIED_NANOS) {
                 abort();
@@ -177,25 +243,42 @@ public final class SseConnection implements SseChannel.Listener, StreamReader.Wa
             }
             return;
         }
-        if (!headDue && !phase.begun() && state.get() != State.CLOSED && now - openedAt >= BlockingPhase.GATHER_NANOS) {
-            openWithout();
+        if (!headDue && !channel.begun() && state.get() != State.CLOSED && now - openedAt >= SseChannel.GATHER_NANOS) {
+            openWithoutEvents();
         }
-        if (gathering && now - wroteAt >= BlockingPhase.GATHER_NANOS) {
+        if (gathering && now - wroteAt >= SseChannel.GATHER_NANOS) {
             wakeHelper();
         }
         boolean ages = !rotate && proof == null && maxAgeNanos > 0 && now - openedAt >= maxAgeNanos;
         if (ages) {
             rotate = true;
         }
-        if (ages || composer.beatDue(now, wroteAt, proof != null && proof.wanted())) {
+        if (ages || beatDue(now, wroteAt, proof != null && proof.wanted())) {
             wake();
         }
     }
 
-    /** The head has waited long enough for news. */
-    private void openWithout() {
+    /**
+     * Whether half a heartbeat has become due; for the clock.
+     *
+     * @param wanted whether a heartbeat is wanted before its time
+     */
+    boolean beatDue(long now, long lastWrite, boolean wanted) {
+        if (beat == Beat.NONE && (wanted || now - lastWrite >= connections.heartbeatNanos)) {
+            beat = Beat.FIRST_DUE;
+            return true;
+        }
+        if (beat == Beat.HALF_WRITTEN && now - lastWrite >= HALVES_APART_NANOS) {
+            beat = Beat.SECOND_DUE;
+            return true;
+        }
+        return false;
+    }
+
+    /** The head has waited long enough for events. */
+    private void openWithoutEvents() {
         headDue = true;
-        if (phase.ended()) {
+        if (channel.neverBlocks()) {
             connections.openings.offer(this::wake);
         } else {
             wakeHelper();
@@ -206,33 +289,12 @@ public final class SseConnection implements SseChannel.Listener, StreamReader.Wa
     private void wakeHelper() {
         if (!helped) {
             helped = true;
-            boolean comes = phase.helpers().offer(() -> {
+            boolean comes = channel.helpers().offer(() -> {
                 helped = false;
                 wake();
             });
             if (!comes) {
                 helped = false;
-            }
-        }
-    }
-
-    /** Takes the pump; false if its holder looks again, or nobody can write now. */
-    private boolean take() {
-        while (true) {
-            switch (Objects.requireNonNull(state.get())) {
-                case IDLE -> {
-                    if (state.compareAndSet(State.IDLE, State.RUNNING)) {
-                        return true;
-                    }
-                }
-                case RUNNING -> {
-                    if (state.compareAndSet(State.RUNNING, State.AGAIN)) {
-                        return false;
-                    }
-                }
-                case AGAIN, AWAIT_WRITABLE, CLOSED -> {
-                    return false;
-                }
             }
         }
     }
@@ -254,9 +316,25 @@ public final class SseConnection implements SseChannel.Listener, StreamReader.Wa
             State next = State.RUNNING;
             while (next == State.RUNNING) {
                 interrupted |= Thread.interrupted();
-                next = turn();
-                if (next != State.RUNNING) {
-                    next = release(next);
+                try {
+                    next = step();
+                } catch (Throwable e) {
+                    Faults.report(log, "a connection broke", e);
+                    closing = Close.BROKEN;
+                    next = State.CLOSED;
+                }
+                if (next == State.AWAIT_WRITABLE) {
+                    stuckSince = clock.now();
+                    connections.stalls.accept(WriteStall.WAITED);
+                }
+                if (next == State.CLOSED) {
+                    state.set(State.CLOSED);
+                    end(closing == null ? Close.BROKEN : closing);
+                } else if (next != State.RUNNING && !state.compareAndSet(State.RUNNING, next)) {
+                    // somebody has asked the holder to look again
+                    state.set(State.RUNNING);
+                    exhausted = false;
+                    next = State.RUNNING;
                 }
             }
         } finally {
@@ -264,35 +342,6 @@ public final class SseConnection implements SseChannel.Listener, StreamReader.Wa
                 Thread.currentThread().interrupt();
             }
         }
-    }
-
-    private State turn() {
-        try {
-            return step();
-        } catch (Throwable e) {
-            Faults.report(log, "a connection broke", e);
-            closing = Close.BROKEN;
-            return State.CLOSED;
-        }
-    }
-
-    /** Gives the pump back, and returns what state it is in then: running, if its holder has to look again. */
-    private State release(State next) {
-        if (next == State.CLOSED) {
-            state.set(State.CLOSED);
-            end(closing == null ? Close.BROKEN : closing);
-            return next;
-        }
-        if (next == State.AWAIT_WRITABLE) {
-            stuckSince = clock.now();
-            connections.stalls.accept(WriteStall.WAITED);
-        }
-        if (state.compareAndSet(State.RUNNING, next)) {
-            return next;
-        }
-        state.set(State.RUNNING);
-        exhausted = false;
-        return State.RUNNING;
     }
 
     /** Does the next thing that can be done; if there is none, says what state that leads to. */
@@ -319,10 +368,9 @@ public final class SseConnection implements SseChannel.Listener, StreamReader.Wa
             confirm();
         }
         if (!ready && closing == null && !exhausted) {
-            ready = composer.next(headDue, rotate, !async && phase.gathers(clock.now() - wroteAt), phase.room());
-            gathering = !ready && !composer.frames().isEmpty();
-            closing = composer.closing();
-            exhausted = composer.exhausted();
+            boolean gathers = !async && channel.gathers(clock.now() - wroteAt);
+            ready = compose(headDue, rotate, gathers, channel.batch());
+            gathering = !ready && frames.size() > 0;
         }
         if (ready) {
             return writeReady();
@@ -330,21 +378,119 @@ public final class SseConnection implements SseChannel.Listener, StreamReader.Wa
         if (closing != null) {
             return State.CLOSED;
         }
-        if (phase.isOver() && composer.opened() && !async) {
+        if (opened && !async && channel.mustNotBlock()) {
             goAsync();
             return State.RUNNING;
         }
         return State.IDLE;
     }
 
+    /**
+     * Composes up to a batch; false if there is nothing to write.
+     *
+     * @param due whether the opening is written though no event is there
+     * @param rotates whether the connection is so old that it shall end
+     * @param gathers whether it keeps less than a batch for the next time, unless it asks the client something or is the end
+     * @param batch how many bytes make a batch, at least 1
+     */
+    boolean compose(boolean due, boolean rotates, boolean gathers, int batch) {
+        String position = opened ? "" : reader.position();
+        StreamReader.Next next = reader.read(Math.max(1, batch - frames.size()));
+        if (!opened) {
+            if (refusal != null && next instanceof StreamReader.End end && end.reason() == EndReason.STORE_FAILED) {
+                refusal.run();
+                closing = Close.IN_ORDER;
+                return false;
+            }
+            boolean early = next == StreamReader.Rest.REST && !due;
+            if (early || !(next instanceof StreamReader.Events || reader.recorded())) {
+                return false;
+            }
+            opened = true;
+            framing.open(frames, connections.retryMillis, position);
+        }
+        while (add(next) && frames.size() < batch) {
+            next = reader.read(batch - frames.size());
+        }
+        exhausted = next == StreamReader.Rest.REST;
+        if (closing == null && rotates && returnable) {
+            finishBeat();
+            handOver(ROTATION_RETRY_MILLIS);
+        }
+        if (closing == null && beat == Beat.FIRST_DUE && frames.size() == 0) {
+            frames.add(framing.beat());
+            beat = Beat.HALF_WRITTEN;
+        } else if (closing == null && beat == Beat.SECOND_DUE) {
+            finishBeat();
+        }
+        if (frames.size() == 0 || (gathers && closing == null && !asks && frames.size() < batch)) {
+            return false;
+        }
+        asks = false;
+        return true;
+    }
+
+    /** Adds what was read; false if nothing can follow it now. */
+    private boolean add(StreamReader.Next next) {
+        if (next == StreamReader.Rest.REST) {
+            return false;
+        }
+        finishBeat();
+        if (next instanceof StreamReader.Events events) {
+            for (Event event : events.events()) {
+                framing.add(frames, event, reader.position(event));
+                asks |= EventKind.asks(event.kind());
+            }
+            returnable = proof == null && framing.resumable();
+            return true;
+        }
+        StreamReader.End end = (StreamReader.End) next;
+        long retry = connections.retryMillis;
+        switch (end.reason()) {
+            case POLLING -> handOver(end.retry().map(Duration::toMillis).orElse(retry));
+            case DRAINED, TAKEN_OVER ->
+                handOver(retry + ThreadLocalRandom.current().nextLong(retry + 1));
+            case SUPERSEDED -> closing = Close.BROKEN;
+            default -> {
+                frames.add(framing.ending());
+                closing = Close.IN_ORDER;
+            }
+        }
+        return false;
+    }
+
+    /** Something else is written now: it stands for the heartbeat, after the second half of one that has begun. */
+    private void finishBeat() {
+        if (beat == Beat.HALF_WRITTEN || beat == Beat.SECOND_DUE) {
+            frames.add(SECOND_HALF);
+        }
+        beat = Beat.NONE;
+    }
+
+    private void handOver(long retryMillis) {
+        frames.add(framing.closing(retryMillis));
+        closing = Close.HANDOVER;
+    }
+
+    /** Writes a slice at a time, so that a slow peer is seen to make progress. */
     private State writeReady() throws IOException {
-        int size = mayWrite(composer.frames().size());
+        int remaining = frames.size();
+        // what is too long for a blocking write goes ahead in part only once the head is due
+        int size = async ? Math.min(remaining, SLICE_BYTES) : channel.mayWrite(remaining, closing != null, headDue);
         if (size > 0) {
-            write(size);
-        } else if (phase.isOver()) {
+            began = clock.now();
+            ByteBuffer slice = frames.take(size);
+            if (size == remaining) {
+                ready = false;
+                unconfirmed = true;
+            }
+            // the container keeps the last bytes of an answer that is whole until the response is complete
+            flush = async || closing == null || ready;
+            channel.write(slice);
+        } else if (channel.mustNotBlock()) {
             goAsync();
         } else {
-            if (!phase.mayWaitHere()) {
+            if (!channel.mayWaitHere()) {
                 wakeHelper();
             }
             return State.IDLE;
@@ -352,17 +498,9 @@ public final class SseConnection implements SseChannel.Listener, StreamReader.Wa
         return State.RUNNING;
     }
 
-    /** How much may be written now. What is too long for a blocking write goes ahead in part only once the head is due. */
-    private int mayWrite(int remaining) {
-        return async ? Math.min(remaining, SLICE_BYTES) : phase.mayWrite(remaining, closing != null, headDue);
-    }
-
     private void goAsync() throws IOException {
         channel.leaveThread();
         async = channel.startAsync();
-        if (!async) {
-            phase.neverEnds(connections.blocking);
-        }
     }
 
     /** The last write is completed. */
@@ -378,25 +516,8 @@ public final class SseConnection implements SseChannel.Listener, StreamReader.Wa
         }
     }
 
-    /** Writes a slice at a time, so that a slow peer is seen to make progress. */
-    private void write(int size) throws IOException {
-        began = clock.now();
-        phase.writes(size);
-        ByteBuffer slice = composer.frames().take(size);
-        if (composer.frames().isEmpty()) {
-            ready = false;
-            unconfirmed = true;
-        }
-        if (!async && closing != null && !ready) {
-            channel.writeLast(slice);
-        } else {
-            channel.write(slice);
-            flush = true;
-        }
-    }
-
     private void end(Close how) {
-        connections.remove(this);
+        connections.open.remove(this);
         if (proof != null) {
             proof.gone();
         }

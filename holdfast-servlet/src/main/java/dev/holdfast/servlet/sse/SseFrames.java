@@ -1,6 +1,5 @@
 package dev.holdfast.servlet.sse;
 
-import dev.holdfast.spi.Event;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -14,8 +13,11 @@ import java.util.List;
  */
 final class SseFrames {
     static final byte[] NOTHING = {};
-    private static final byte[] RETRY = ascii("retry: ");
-    private static final byte[] ID = ascii("id: ");
+    /** The line that tells how long the client waits before it comes back. */
+    static final byte[] RETRY = ascii("retry: ");
+    /** The line that tells the position of what follows. */
+    static final byte[] ID = ascii("id: ");
+
     private static final byte[] EVENT = ascii("event: message\ndata: ");
     private static final byte[] END = ascii("\n\n");
     private static final int FIRST_SIZE = 256;
@@ -45,22 +47,6 @@ final class SseFrames {
             this.size = size;
             this.message = message;
         }
-
-        private int remaining() {
-            return size - taken;
-        }
-
-        private void copy(byte[] to, int at, int length) {
-            System.arraycopy(bytes, taken, to, at, length);
-            if (message) {
-                toOneLine(to, at, at + length);
-            }
-            taken += length;
-        }
-    }
-
-    boolean isEmpty() {
-        return size() == 0;
     }
 
     /** How many bytes were added and not taken yet. */
@@ -69,41 +55,40 @@ final class SseFrames {
     }
 
     void add(byte[] more) {
-        room(more.length);
+        if (size + more.length > bytes.length) {
+            grow(size + more.length);
+        }
         put(more);
     }
 
-    /** How long the client waits before it comes back. */
-    void addRetry(long millis) {
-        addLine(RETRY, Long.toString(millis));
-    }
-
-    /** The position of what follows. */
-    void addId(String id) {
-        addLine(ID, id);
-    }
-
-    private void addLine(byte[] name, String value) {
-        room(name.length + value.length() + 1);
+    /** A line of a name, and of a value in two parts, which are ASCII. */
+    void addLine(byte[] name, String start, String rest) {
+        int end = size + name.length + start.length() + rest.length() + 1;
+        if (end > bytes.length) {
+            grow(end);
+        }
         put(name);
-        for (int i = 0; i < value.length(); i++) {
-            bytes[size++] = (byte) value.charAt(i);
+        for (int i = 0; i < start.length(); i++) {
+            bytes[size++] = (byte) start.charAt(i);
+        }
+        for (int i = 0; i < rest.length(); i++) {
+            bytes[size++] = (byte) rest.charAt(i);
         }
         bytes[size++] = '\n';
     }
 
-    /** One event as a frame. */
-    void add(Event event, String id) {
-        room(ID.length + id.length() + 1 + roomOf(event));
-        addId(id);
-        add(event);
-    }
-
-    /** One event as a frame without an id. */
-    void add(Event event) {
-        room(roomOf(event));
+    /** One event as a frame, with an id if its position is not empty. */
+    void addEvent(String session, String position, byte[] json) {
+        int id = position.isEmpty() ? 0 : ID.length + session.length() + position.length() + 1;
+        int end = size + id + EVENT.length + (json.length > LONG_BYTES ? 0 : json.length) + END.length;
+        if (end > bytes.length) {
+            grow(end);
+        }
+        if (id > 0) {
+            addLine(ID, session, position);
+        }
         put(EVENT);
-        addMessage(event.bytes());
+        addMessage(json);
         add(END);
     }
 
@@ -113,16 +98,9 @@ final class SseFrames {
             endPart();
             addPart(new Part(json, json.length, true));
         } else {
-            room(json.length);
-            int from = size;
-            put(json);
-            toOneLine(bytes, from, size);
+            add(json);
+            toOneLine(bytes, size - json.length, size);
         }
-    }
-
-    private static int roomOf(Event event) {
-        int length = event.bytes().length;
-        return EVENT.length + (length > LONG_BYTES ? 0 : length) + END.length;
     }
 
     /** JSON has raw newlines only as white space: they become spaces. */
@@ -140,22 +118,30 @@ final class SseFrames {
      * @param count how many, from 1 to {@link #size}
      */
     ByteBuffer take(int count) {
+        if (inParts == 0 && count == size) {
+            ByteBuffer all = ByteBuffer.wrap(bytes, 0, size);
+            bytes = NOTHING;
+            size = 0;
+            return all;
+        }
         endPart();
         inParts -= count;
         Part first = parts.get(taken);
         ByteBuffer piece;
-        if (!first.message && count <= first.remaining()) {
+        if (!first.message && count <= first.size - first.taken) {
             piece = ByteBuffer.wrap(first.bytes, first.taken, count).slice();
-            first.taken += count;
-            passTaken();
+            pass(first, count);
         } else {
             byte[] copy = new byte[count];
             for (int at = 0; at < count; ) {
                 Part part = parts.get(taken);
-                int length = Math.min(part.remaining(), count - at);
-                part.copy(copy, at, length);
+                int length = Math.min(part.size - part.taken, count - at);
+                System.arraycopy(part.bytes, part.taken, copy, at, length);
+                if (part.message) {
+                    toOneLine(copy, at, at + length);
+                }
+                pass(part, length);
                 at += length;
-                passTaken();
             }
             piece = ByteBuffer.wrap(copy);
         }
@@ -166,8 +152,9 @@ final class SseFrames {
         return piece;
     }
 
-    private void passTaken() {
-        if (parts.get(taken).remaining() == 0) {
+    private void pass(Part part, int count) {
+        part.taken += count;
+        if (part.taken == part.size) {
             taken++;
         }
     }
@@ -195,10 +182,9 @@ final class SseFrames {
         size += more.length;
     }
 
-    private void room(int more) {
-        if (size + more > bytes.length) {
-            bytes = Arrays.copyOf(bytes, Math.max(size + more, Math.max(FIRST_SIZE, 2 * size)));
-        }
+    /** Makes room for so many bytes. */
+    private void grow(int needed) {
+        bytes = Arrays.copyOf(bytes, Math.max(needed, Math.max(FIRST_SIZE, 2 * size)));
     }
 
     private static byte[] ascii(String text) {

@@ -38,7 +38,8 @@ public record SseFraming(String endpoint, String session, boolean ids, boolean t
      * @param agent the client's {@code User-Agent}, empty if it does not say
      */
     public static SseFraming streamable(String revision, String agent) {
-        return new SseFraming("", "", true, revision.compareTo(FIRST_PRIMED) >= 0, knowsRetry(agent));
+        boolean primed = revision.compareTo(FIRST_PRIMED) >= 0;
+        return new SseFraming("", "", true, primed, !agent.startsWith(WITHOUT_RETRY));
     }
 
     /**
@@ -48,11 +49,8 @@ public record SseFraming(String endpoint, String session, boolean ids, boolean t
      */
     public static SseFraming httpSse(String endpoint, String session, String agent) {
         boolean returns = !session.isEmpty();
-        return new SseFraming(endpoint, returns ? session + "." : "", returns, returns, knowsRetry(agent));
-    }
-
-    private static boolean knowsRetry(String agent) {
-        return !agent.startsWith(WITHOUT_RETRY);
+        String start = returns ? session + "." : "";
+        return new SseFraming(endpoint, start, returns, returns, !agent.startsWith(WITHOUT_RETRY));
     }
 
     @Override
@@ -73,10 +71,10 @@ public record SseFraming(String endpoint, String session, boolean ids, boolean t
     @Override
     public void open(SseFrames frames, long retryMillis, String position) {
         if (retries && (endpoint.isEmpty() || ids)) {
-            frames.addRetry(retryMillis);
+            frames.addLine(SseFrames.RETRY, "", Long.toString(retryMillis));
         }
         if (tellsPosition) {
-            frames.addId(id(position));
+            frames.addLine(SseFrames.ID, session, position);
         }
         if (endpoint.isEmpty()) {
             frames.add(tellsPosition ? NO_DATA : COMMENT);
@@ -87,15 +85,7 @@ public record SseFraming(String endpoint, String session, boolean ids, boolean t
 
     @Override
     public void add(SseFrames frames, Event event, String position) {
-        if (position.isEmpty() || !ids) {
-            frames.add(event);
-        } else {
-            frames.add(event, id(position));
-        }
-    }
-
-    private String id(String position) {
-        return session.isEmpty() ? position : session + position;
+        frames.addEvent(session, ids ? position : "", event.bytes());
     }
 
     @Override

@@ -33,8 +33,6 @@ class SseFuzzTest {
     private static final Epoch EPOCH = new Epoch(1, -7);
     private static final String ENDPOINT = "/message?sessionId=k3tKx0V8";
     private static final long HEARTBEAT_NANOS = 1_000_000_000;
-    private static final SseConnections.Times TIMES = new SseConnections.Times(
-            Duration.ofSeconds(1), Duration.ofSeconds(2), Duration.ZERO, Duration.ofSeconds(30));
 
     @FuzzTest(maxDuration = "3m")
     void whatIsComposedIsReadBack(FuzzedDataProvider data) {
@@ -44,24 +42,24 @@ class SseFuzzTest {
                 SseFraming.httpSse(ENDPOINT, "", ""),
                 SseFraming.httpSse(ENDPOINT, "k3tKx0V8", "")));
         Script script = new Script(data.consumeBoolean());
-        SseComposer composer = new SseComposer(SseSource.get(script, framing), TIMES);
+        SseConnection connection = Connections.of(script, framing);
         List<SseText.Read> expected = new ArrayList<>();
         if (!framing.endpoint().isEmpty()) {
             expected.add(new SseText.Read(script.idOf(framing, script.position()), "endpoint", ENDPOINT));
         }
         ByteArrayOutputStream wire = new ByteArrayOutputStream();
         long now = 0;
-        while (data.remainingBytes() > 0 && composer.closing() == null) {
+        while (data.remainingBytes() > 0 && connection.closing == null) {
             switch (data.consumeInt(0, 6)) {
-                case 0 -> composer.beatDue(now += 2 * HEARTBEAT_NANOS, 0, data.consumeBoolean());
+                case 0 -> connection.beatDue(now += 2 * HEARTBEAT_NANOS, 0, data.consumeBoolean());
                 case 1 ->
                     write(
-                            composer,
-                            composer.next(
+                            connection,
+                            connection.compose(
                                     data.consumeBoolean(),
                                     data.consumeBoolean(),
                                     data.consumeBoolean(),
-                                    data.consumeInt(1, BlockingPhase.BATCH_BYTES)),
+                                    data.consumeInt(1, SseChannel.BATCH_BYTES)),
                             wire);
                 case 2 -> script.end(data.pickValue(EndReason.values()));
                 case 3 -> script.record();
@@ -81,20 +79,20 @@ class SseFuzzTest {
                     .isTrue();
         }
         script.record();
-        while (composer.closing() == null
-                && write(composer, composer.next(true, false, false, BlockingPhase.BATCH_BYTES), wire)) {
+        while (connection.closing == null
+                && write(connection, connection.compose(true, false, false, SseChannel.BATCH_BYTES), wire)) {
             // until there is nothing left to write
         }
         List<SseText.Read> read = SseText.read(wire.toString(ISO_8859_1));
-        assertThat(read).isEqualTo(expected.subList(0, script.taken(expected, composer)));
+        assertThat(read).isEqualTo(expected.subList(0, script.taken(expected, connection)));
     }
 
-    private static boolean write(SseComposer composer, boolean ready, ByteArrayOutputStream wire) {
+    private static boolean write(SseConnection connection, boolean ready, ByteArrayOutputStream wire) {
         if (!ready) {
             return false;
         }
-        SseFrames frames = composer.frames();
-        while (!frames.isEmpty()) {
+        SseFrames frames = connection.frames;
+        while (frames.size() > 0) {
             ByteBuffer piece = frames.take(Math.min(frames.size(), PIECE));
             wire.write(piece.array(), piece.arrayOffset() + piece.position(), piece.remaining());
         }
@@ -139,9 +137,9 @@ class SseFuzzTest {
         }
 
         /** How many of the expected events were handed out; those after a rotation or an end were not. */
-        int taken(List<SseText.Read> expected, SseComposer composer) {
+        int taken(List<SseText.Read> expected, SseConnection connection) {
             int opening = expected.size() - (int) appended;
-            return (composer.opened() ? opening : 0) + (int) delivered;
+            return (connection.opened ? opening : 0) + (int) delivered;
         }
 
         String idOf(SseFraming framing, String position) {

@@ -10,7 +10,6 @@ import dev.holdfast.spi.Event;
 import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.StreamId;
 import java.nio.ByteBuffer;
-import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.List;
 import java.util.Optional;
@@ -20,9 +19,6 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** An event that no store has is written without an id: its client goes on from the one before. */
 class UnplacedEventTest {
-    private static final SseConnections.Times TIMES = new SseConnections.Times(
-            Duration.ofSeconds(1), Duration.ofSeconds(2), Duration.ZERO, Duration.ofSeconds(30));
-
     private static Event event(long offset, String text) {
         return new Event(
                 new StreamId(1, 1), new Epoch(1, 1), offset, EventKind.NOTIFICATION, null, text.getBytes(US_ASCII));
@@ -38,12 +34,12 @@ class UnplacedEventTest {
     @ParameterizedTest
     @MethodSource("framings")
     void hasNoId(Framing framing) {
-        SseComposer composer = new SseComposer(SseSource.get(new Ending(), framing), TIMES);
-        assertThat(composer.next(true, false, false, 1 << 16)).isTrue();
-        ByteBuffer all = composer.frames().take(composer.frames().size());
+        SseConnection connection = Connections.of(new Ending(), framing);
+        assertThat(connection.compose(true, false, false, 1 << 16)).isTrue();
+        ByteBuffer all = connection.frames.take(connection.frames.size());
         String wire = US_ASCII.decode(all).toString();
         assertThat(wire).contains("at 1\nevent: message\ndata: stored\n\nevent: message\ndata: unstored\n\n");
-        assertThat(composer.closing()).isEqualTo(StreamReader.Close.IN_ORDER);
+        assertThat(connection.closing).isEqualTo(StreamReader.Close.IN_ORDER);
     }
 
     /** One event that is stored, one that is not, and the end. */
