@@ -1,5 +1,7 @@
 package dev.holdfast.servlet;
 
+import static dev.holdfast.servlet.guard.RequestHeaders.header;
+
 import dev.holdfast.Call;
 import dev.holdfast.EventId;
 import dev.holdfast.Lifetime;
@@ -14,7 +16,6 @@ import dev.holdfast.json.Envelope;
 import dev.holdfast.json.JsonRpc;
 import dev.holdfast.servlet.guard.Rejection;
 import dev.holdfast.servlet.guard.RequestGuard;
-import dev.holdfast.servlet.guard.RequestHeaders;
 import dev.holdfast.servlet.http.Exchange;
 import dev.holdfast.servlet.http.NextStep;
 import dev.holdfast.servlet.io.BlockingPool;
@@ -32,9 +33,9 @@ import java.io.IOException;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantLock;
-import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
@@ -121,8 +122,8 @@ final class HttpSse extends Protocol {
     }
 
     @Override
-    Optional<String> sessionId(Exchange exchange) {
-        return exchange.parameter("sessionId");
+    Optional<String> sessionId(HttpServletRequest request) {
+        return Exchange.parameter(request, "sessionId");
     }
 
     @Override
@@ -132,12 +133,12 @@ final class HttpSse extends Protocol {
 
     @Override
     NextStep serve(Exchange exchange) {
-        RequestHeaders headers = exchange.headers();
-        boolean listens = listens(exchange.request());
-        Optional<Rejection> rejection = RequestGuard.checkMethod(listens ? "GET" : "POST", headers)
+        HttpServletRequest request = exchange.request();
+        boolean listens = listens(request);
+        Optional<Rejection> rejection = RequestGuard.checkMethod(listens ? "GET" : "POST", request)
                 .or(() -> listens
-                        ? guard.checkGet(headers).or(() -> RequestGuard.checkRevision(headers))
-                        : guard.checkBody(headers));
+                        ? guard.checkGet(request).or(() -> RequestGuard.checkRevision(request))
+                        : guard.checkBody(request));
         if (rejection.isPresent()) {
             return exchange.turnAway(rejection.get());
         }
@@ -147,7 +148,7 @@ final class HttpSse extends Protocol {
     /** A GET opens a session, or comes back to one with an event id that names it. */
     private NextStep get(Exchange exchange) {
         String lastEventId =
-                exchange.headers().header("Last-Event-ID").orElse("").trim();
+                header(exchange.request(), "Last-Event-ID").orElse("").trim();
         int end = lastEventId.indexOf('.');
         Optional<EventId> after =
                 ephemeral || end < 0 ? Optional.empty() : EventId.parse(lastEventId.substring(end + 1));
@@ -205,14 +206,14 @@ final class HttpSse extends Protocol {
     }
 
     private Framing framing(Exchange exchange, String id, String named) {
-        String agent = exchange.headers().header("User-Agent").orElse("");
+        String agent = header(exchange.request(), "User-Agent").orElse("");
         String prefix = sse.base().isEmpty() ? prefix(exchange) : sse.base();
         return SseFraming.httpSse(prefix + sse.messagePath() + "?sessionId=" + id, named, agent);
     }
 
     /** What a client has put before the path of its GET, as far as can be seen from here. */
     private String prefix(Exchange exchange) {
-        String forwarded = exchange.headers().header("X-Forwarded-Prefix").orElse("");
+        String forwarded = header(exchange.request(), "X-Forwarded-Prefix").orElse("");
         String path = Exchange.path(exchange.request());
         String before = path.endsWith(sse.path())
                 ? path.substring(0, path.length() - sse.path().length())
@@ -230,14 +231,10 @@ final class HttpSse extends Protocol {
         throw new IllegalStateException("the GET has opened the session: initialize is a call in it");
     }
 
-    /** Goes on if the peer of the session is there, as far as that can be known. */
+    /** Known where the peer of the session takes part in a heartbeat, as far as that can be known. */
     @Override
-    NextStep reach(Exchange exchange, Session session, Function<Session, NextStep> then) {
-        PeerProof proof = proofs.get(session.id());
-        return proof == null
-                ? then.apply(session)
-                : exchange.when(
-                        proof.ask(), there -> there ? then.apply(session) : exchange.reply(unknown(session.id())));
+    Optional<CompletionStage<Boolean>> reachable(Session session) {
+        return Optional.ofNullable(proofs.get(session.id())).map(PeerProof::ask);
     }
 
     /** Hands a call to the backend on this thread, and answers its POST with 202. */

@@ -1,17 +1,22 @@
 package dev.holdfast.servlet;
 
+import static dev.holdfast.servlet.guard.RequestHeaders.header;
+
 import dev.holdfast.Quota;
 import dev.holdfast.Refusal;
 import dev.holdfast.engine.SessionEngine;
+import dev.holdfast.servlet.guard.OriginPolicy;
 import dev.holdfast.servlet.guard.Rejection;
-import dev.holdfast.servlet.http.BodyReader;
 import dev.holdfast.servlet.http.Exchange;
+import dev.holdfast.servlet.http.RequestBodies;
 import dev.holdfast.servlet.io.EdgeClock;
 import dev.holdfast.servlet.sse.SseConnections;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.function.BiConsumer;
+import java.util.regex.Pattern;
 
 /**
  * Serves a {@link SessionEngine} over Streamable HTTP: POST, GET and DELETE on one path; and, where {@link
@@ -22,27 +27,39 @@ import java.util.Optional;
  *     Streamable HTTP</a>
  */
 public final class McpEndpoint {
-    private final SessionEngine engine;
-    private final AccessCheck access;
+    private static final String HEADERS = "Content-Type, Accept, Authorization, Mcp-Session-Id, MCP-Protocol-Version, "
+            + "Last-Event-ID, Mcp-Method, Mcp-Name";
+    private static final String EXPOSED = "Mcp-Session-Id, WWW-Authenticate, Retry-After";
+    /** Names of headers, as a browser lists them. */
+    private static final Pattern NAMES = Pattern.compile("[A-Za-z0-9!#$%&'*+.^_`|~, -]{1,1024}");
+    /** Two hours: no browser keeps a permission for much longer. */
+    private static final String MAX_AGE = "7200";
+
+    private final OriginPolicy origins;
+    private final Authenticator authenticator;
+    private final Optional<Quota> perPrincipal;
     private final EdgeClock clock;
-    private final BodyReader bodies;
+    private final RequestBodies bodies;
+    private final BiConsumer<Refusal, String> refusals;
     private final SseConnections connections;
     private final StreamableHttp streamableHttp;
     private final Optional<HttpSse> httpSse;
-    private final Optional<Quota> perPrincipal;
 
     /** An endpoint for an engine that the caller starts and closes. */
     public McpEndpoint(SessionEngine engine, EdgeOptions options) {
-        this.engine = Objects.requireNonNull(engine, "engine");
+        Objects.requireNonNull(engine, "engine");
         Objects.requireNonNull(options, "options");
-        this.access = new AccessCheck(options);
+        this.origins = new OriginPolicy(options.allowedHosts(), options.allowedOrigins());
+        this.authenticator = options.authenticator();
+        this.perPrincipal = options.connections();
         this.clock = new EdgeClock(engine.clock(), engine.scheduler());
-        this.bodies = new BodyReader(
+        this.bodies = new RequestBodies(
                 options.maxRequestSize(),
                 options.requestDeadline(),
                 engine.quota(options.maxRequestBytes(), Refusal.BODY_ROOM),
                 engine::requestMemory,
                 clock);
+        this.refusals = engine::refused;
         this.connections = new SseConnections(
                 clock,
                 options.heartbeatInterval(),
@@ -52,7 +69,6 @@ public final class McpEndpoint {
                 engine::stalled);
         this.streamableHttp = new StreamableHttp(engine, options, connections);
         this.httpSse = options.httpSse().map(sse -> new HttpSse(engine, options, sse, connections, clock));
-        this.perPrincipal = options.connections();
     }
 
     /** Starts the heartbeats. Call it once, before the first request. */
@@ -76,28 +92,33 @@ public final class McpEndpoint {
 
     /** Handles one request; on a servlet that supports asynchronous processing. */
     public void handle(HttpServletRequest request, HttpServletResponse response) {
-        Exchange exchange = exchange(request, response);
+        Exchange exchange = new Exchange(request, response, bodies, refusals);
         Protocol protocol = servesHttpSse(request) ? httpSse.orElseThrow() : streamableHttp;
         protocol.prepare(response);
         try {
-            if (!access.admits(exchange)) {
+            if (!admits(exchange)) {
                 return;
             }
-            if (AccessCheck.isPreflight(exchange)) {
-                AccessCheck.permit(exchange, protocol.methods(request));
+            if (request.getMethod().equals("OPTIONS")
+                    && header(request, "Origin").isPresent()) {
+                permit(exchange, protocol.methods(request));
+                return;
+            }
+            String principal = exchange.principal();
+            if (perPrincipal.isEmpty() || principal.isEmpty()) {
+                exchange.follow(protocol.serve(exchange));
             } else {
-                serve(protocol, exchange);
+                serveCounted(protocol, exchange, perPrincipal.get());
             }
         } catch (Throwable e) {
             exchange.fail(e);
         }
     }
 
-    /** Serves a request whose connection counts as its principal's until the request is answered, if connections are counted. */
-    private void serve(Protocol protocol, Exchange exchange) {
+    /** Serves a request whose connection counts as its principal's until the request is answered. */
+    private static void serveCounted(Protocol protocol, Exchange exchange, Quota quota) {
         String principal = exchange.principal();
-        Optional<Quota> counted = principal.isEmpty() ? Optional.empty() : perPrincipal;
-        Optional<Refusal> full = counted.flatMap(quota -> quota.take(principal, 1));
+        Optional<Refusal> full = quota.take(principal, 1);
         if (full.isPresent()) {
             exchange.turnAway(Rejection.of(full.get()));
             return;
@@ -105,7 +126,7 @@ public final class McpEndpoint {
         try {
             exchange.follow(protocol.serve(exchange));
         } finally {
-            counted.ifPresent(quota -> exchange.whenOver(() -> quota.add(principal, -1)));
+            exchange.whenOver(() -> quota.add(principal, -1));
         }
     }
 
@@ -115,17 +136,76 @@ public final class McpEndpoint {
      * endpoint would be, and must not be touched any more; on a servlet that supports asynchronous processing.
      */
     public boolean admits(HttpServletRequest request, HttpServletResponse response) {
-        Exchange exchange = exchange(request, response);
+        Exchange exchange = new Exchange(request, response, bodies, refusals);
         try {
-            return access.admits(exchange);
+            return admits(exchange);
         } catch (RuntimeException e) {
             exchange.fail(e);
             return false;
         }
     }
 
-    private Exchange exchange(HttpServletRequest request, HttpServletResponse response) {
-        return new Exchange(request, response, bodies, engine::refused);
+    /**
+     * The first check of every request, on every path and with every method: its host, its origin and its principal, which the exchange
+     * knows then; one that does not pass is answered. A page of an allowed origin may read every answer, errors too: without the headers of
+     * CORS a browser hides an answer from it, and does not send a request that needs permission.
+     *
+     * @see <a href="https://fetch.spec.whatwg.org/#http-cors-protocol">Fetch, CORS protocol</a>
+     */
+    private boolean admits(Exchange exchange) {
+        HttpServletRequest request = exchange.request();
+        HttpServletResponse response = exchange.response();
+        // whatever the answer is, it depends on the page that asks
+        response.addHeader("Vary", "Origin");
+        Optional<Rejection> refusal = origins.check(request);
+        if (refusal.isEmpty()) {
+            header(request, "Origin").ifPresent(page -> {
+                response.setHeader("Access-Control-Allow-Origin", page.trim());
+                // beside what a filter of the application lets a page see
+                response.addHeader("Access-Control-Expose-Headers", EXPOSED);
+            });
+            refusal = request.getMethod().equals("OPTIONS") ? Optional.empty() : authenticate(exchange, request);
+        }
+        refusal.ifPresent(exchange::turnAway);
+        return refusal.isEmpty();
+    }
+
+    private Optional<Rejection> authenticate(Exchange exchange, HttpServletRequest request) {
+        Authenticator.Answer answer =
+                Objects.requireNonNull(authenticator.authenticate(request), "the authenticator has returned null");
+        if (answer instanceof Authenticator.Known known) {
+            exchange.principal(known.principal());
+            return Optional.empty();
+        } else if (answer instanceof Authenticator.Stranger stranger) {
+            return challenged(Refusal.UNAUTHENTICATED, stranger.challenge().header("", ""));
+        } else if (answer instanceof Authenticator.WrongToken wrong) {
+            return challenged(Refusal.UNAUTHENTICATED, wrong.challenge().header("invalid_token", ""));
+        }
+        Authenticator.InsufficientScope narrow = (Authenticator.InsufficientScope) answer;
+        return challenged(
+                Refusal.INSUFFICIENT_SCOPE, narrow.challenge().header("insufficient_scope", narrow.description()));
+    }
+
+    private static Optional<Rejection> challenged(Refusal refusal, String challenge) {
+        return Optional.of(Rejection.of(refusal).with("WWW-Authenticate", challenge));
+    }
+
+    /** Answers a preflight: an allowed page may send requests that need permission. */
+    private static void permit(Exchange exchange, String methods) {
+        HttpServletResponse response = exchange.response();
+        HttpServletRequest request = exchange.request();
+        response.setHeader("Access-Control-Allow-Methods", methods);
+        // whatever the page asks for, beside what every client sends: its origin is allowed
+        String asked = header(request, "Access-Control-Request-Headers")
+                .filter(names -> NAMES.matcher(names).matches())
+                .map(names -> ", " + names)
+                .orElse("");
+        response.setHeader("Access-Control-Allow-Headers", HEADERS + asked);
+        response.setHeader("Access-Control-Max-Age", MAX_AGE);
+        if (header(request, "Access-Control-Request-Private-Network").isPresent()) {
+            response.setHeader("Access-Control-Allow-Private-Network", "true");
+        }
+        exchange.status(HttpServletResponse.SC_NO_CONTENT);
     }
 
     /** Whether a request is for one of the two paths of HTTP+SSE. */

@@ -33,6 +33,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -57,9 +58,14 @@ abstract class Protocol {
     final SessionEngine engine;
     final EdgeOptions options;
     final RequestGuard guard;
+    /** What a request is told that names no session. */
+    final Rejection missing;
+
     private final SseConnections connections;
-    private final Rejection missing;
     private final Rejection absent;
+    private final LongSupplier clock;
+    private final Function<HttpServletRequest, Object> context;
+    private final ConnectionReset connectionReset;
     private final EnvelopeReader envelopes = new EnvelopeReader();
 
     /**
@@ -76,23 +82,26 @@ abstract class Protocol {
             Rejection absent) {
         this.engine = engine;
         this.options = options;
-        this.connections = connections;
         this.guard = new RequestGuard(options.maxRequestSize());
         this.missing = missing;
+        this.connections = connections;
         this.absent = absent;
+        this.clock = engine.clock();
+        this.context = options.context();
+        this.connectionReset = options.connectionReset();
     }
 
     /** The methods that the path of a request takes, as a header names them. */
     abstract String methods(HttpServletRequest request);
 
-    /** Adds the headers of all its answers, those to rejected requests too. */
-    abstract void prepare(HttpServletResponse response);
+    /** Adds the headers of all its answers, those to rejected requests too: none. */
+    void prepare(HttpServletResponse response) {}
 
-    /** Handles a request that {@link AccessCheck} has let in: returns the first step. */
+    /** Handles a request that the endpoint has let in: returns the first step. */
     abstract NextStep serve(Exchange exchange);
 
     /** Where a request names its session. */
-    abstract Optional<String> sessionId(Exchange exchange);
+    abstract Optional<String> sessionId(HttpServletRequest request);
 
     /** Whether a session is one of this protocol. */
     abstract boolean owns(Session session);
@@ -103,8 +112,10 @@ abstract class Protocol {
     /** Opens a session by {@code initialize} and answers the POST. */
     abstract NextStep open(Exchange exchange, Envelope initialize);
 
-    /** Goes on with the session that a POST is for, if its client can get what comes of it. */
-    abstract NextStep reach(Exchange exchange, Session session, Function<Session, NextStep> then);
+    /** Whether the client of a session is there to get what comes of a POST; empty where that needs no proof. */
+    Optional<CompletionStage<Boolean>> reachable(Session session) {
+        return Optional.empty();
+    }
 
     /** Answers the POST of a call that was taken, and hands the call to the backend. */
     abstract NextStep run(Exchange exchange, Session session, Call call, List<InboundMessage> requests);
@@ -112,235 +123,204 @@ abstract class Protocol {
     /** Ends what it runs by itself. */
     abstract void stop();
 
-    /** A session, and when it was found. */
-    private record Found(Session session, long at) {}
-
-    /** What a POST asks for: a call of requests, and other messages to be handed over; or, if it begins a session, its one request. */
-    private record Plan(List<Envelope> requests, List<Envelope> others, boolean batch, boolean begins) {}
-
     /**
      * Reads a POST and does what it asks for. What its headers rule out is told with the id of its request, and not to an
      * {@code initialize}, which begins anew whatever revision or session they name.
      */
     final NextStep post(Exchange exchange) {
-        exchange.takeContext(options.context());
-        Optional<Rejection> revision = RequestGuard.checkRevision(exchange.headers());
-        Optional<String> named = sessionId(exchange);
-        if (revision.isPresent() || named.isEmpty()) {
+        HttpServletRequest request = exchange.request();
+        exchange.context(context.apply(request));
+        Post post = new Post(exchange, RequestGuard.checkRevision(request));
+        Optional<String> named = sessionId(request);
+        if (post.ruledOut.isPresent() || named.isEmpty()) {
             // a client of another era is told so before anything is said of its session
-            return exchange.read(body -> parse(exchange, body, revision, Optional.empty()));
+            return exchange.read(post::parse);
         }
         // the backend may have to be called on this thread
         exchange.staysOnThread(engine.executesImmediately());
-        return exchange.when(engine.find(named.get(), exchange.principal()), finding -> {
-            Optional<Session> session = session(finding);
-            if (session.isPresent()) {
-                Found found = new Found(session.get(), now());
-                return exchange.read(body -> parse(exchange, body, Optional.empty(), Optional.of(found)));
-            }
-            // no backend is called for it, and its body may be slow
-            exchange.staysOnThread(false);
-            Rejection gone = absent(finding, named.get());
-            boolean rulesOutAll = !opens() || gone.refusal() == Refusal.DRAINING;
-            return rulesOutAll
-                    ? exchange.turnAway(gone)
-                    : exchange.read(body -> parse(exchange, body, Optional.of(gone), Optional.empty()));
-        });
-    }
-
-    private long now() {
-        return engine.clock().getAsLong();
-    }
-
-    /**
-     * Parses a body and begins with what it asks for.
-     *
-     * @param ruledOut why nothing but {@code initialize} is served
-     */
-    private NextStep parse(Exchange exchange, byte[] body, Optional<Rejection> ruledOut, Optional<Found> found) {
-        EnvelopeReader.Parsed parsed = envelopes.read(body);
-        if (parsed instanceof EnvelopeReader.Malformed malformed) {
-            return exchange.reply(Rejection.of(Refusal.MALFORMED, 400, malformed.code(), malformed.message())
-                    .to(malformed.id()));
-        }
-        List<Envelope> messages = parsed instanceof EnvelopeReader.Batch batch
-                ? batch.messages()
-                : List.of(((EnvelopeReader.Single) parsed).message());
-        Plan plan = plan(messages, parsed instanceof EnvelopeReader.Batch);
-        if (!plan.batch) {
-            exchange.about(messages.get(0).id());
-        }
-        int tokens = 0;
-        for (Envelope message : messages) {
-            tokens += message.tokens();
-            Optional<Rejection> unserved = plan.begins
-                    ? Optional.empty()
-                    : RequestGuard.checkRevision(message).or(() -> ruledOut);
-            if (unserved.isPresent()) {
-                return exchange.reply(unserved.get().to(message.id()));
-            }
-        }
-        Optional<Rejection> room = exchange.memory().handle(body.length, tokens);
-        if (room.isPresent()) {
-            return exchange.reply(
-                    messages.size() == 1 ? room.get().to(messages.get(0).id()) : room.get());
-        }
-        return begin(exchange, plan, messages, found);
-    }
-
-    private static Plan plan(List<Envelope> messages, boolean batch) {
-        if (messages.size() == 1) {
-            boolean request = messages.get(0).kind() == Envelope.Kind.REQUEST;
-            boolean begins = request && !batch && messages.get(0).method().equals(INITIALIZE);
-            return new Plan(request ? messages : List.of(), request ? List.of() : messages, batch, begins);
-        }
-        List<Envelope> requests = new ArrayList<>();
-        List<Envelope> others = new ArrayList<>();
-        messages.forEach(message -> (message.kind() == Envelope.Kind.REQUEST ? requests : others).add(message));
-        return new Plan(requests, others, batch, false);
-    }
-
-    private NextStep begin(Exchange exchange, Plan plan, List<Envelope> messages, Optional<Found> found) {
-        if (plan.begins && opens()) {
-            return open(exchange, messages.get(0));
-        }
-        for (Envelope message : plan.batch ? messages : List.<Envelope>of()) {
-            if (message.method().equals(INITIALIZE)) {
-                return exchange.reply(Rejection.malformed("initialize must not be part of a batch")
-                        .to(message.id()));
-            }
-        }
-        if (found.isPresent() && now() - found.get().at < FRESH_NANOS && owns(found.get().session)) {
-            return reach(exchange, found.get().session, session -> carryOut(exchange, session, plan));
-        }
-        return find(exchange, session -> reach(exchange, session, there -> carryOut(exchange, there, plan)));
-    }
-
-    /** What a request is told that names no session. */
-    final Rejection missing() {
-        return missing;
-    }
-
-    /** Finds the session that a request names, and goes on with it; if there is none, the request is answered. */
-    final NextStep find(Exchange exchange, Function<Session, NextStep> then) {
-        Optional<String> named = sessionId(exchange);
-        if (named.isEmpty()) {
-            return exchange.reply(missing);
-        }
-        return exchange.when(engine.find(named.get(), exchange.principal()), finding -> {
-            Optional<Session> session = session(finding);
-            return session.isPresent() ? then.apply(session.get()) : exchange.reply(absent(finding, named.get()));
-        });
-    }
-
-    /** The session that was found, if it is one of this protocol. */
-    final Optional<Session> session(Finding finding) {
-        return finding instanceof Finding.Found found && owns(found.session())
-                ? Optional.of(found.session())
-                : Optional.empty();
-    }
-
-    private Rejection absent(Finding finding, String id) {
-        return finding instanceof Unavailable unavailable ? Rejection.of(unavailable.reason()) : unknown(id);
-    }
-
-    /** What a client is told whose session is not there. */
-    final Rejection unknown(String id) {
-        Rejection rejection = engine.draining() ? Rejection.of(Refusal.DRAINING) : absent;
-        String start = id.substring(0, Math.min(id.length(), SHOWN_OF_ID));
-        return rejection.because(rejection.refusal().text() + ": session " + Rejection.quote(start));
-    }
-
-    private NextStep carryOut(Exchange exchange, Session session, Plan plan) {
-        if (plan.batch && !RequestGuard.batches(session.revision())) {
-            return exchange.reply(Rejection.malformed(
-                    "revision " + session.revision() + " has no batches: POST one message at a time"));
-        }
-        if (!plan.requests.isEmpty()) {
-            return call(exchange, session, plan);
-        }
         return exchange.when(
-                handOver(session, plan.others, exchange.context()),
-                refusal -> refusal.isPresent() ? exchange.reply(Rejection.of(refusal.get())) : exchange.status(202));
+                engine.find(named.get(), exchange.principal()), finding -> post.found(finding, named.get()));
     }
 
-    /** Opens a call and hands over the other messages of the batch; if a request is refused, nothing of its batch is done. */
-    private NextStep call(Exchange exchange, Session session, Plan plan) {
-        List<InboundMessage> requests = new ArrayList<>(plan.requests.size());
-        for (Envelope request : plan.requests) {
-            requests.add(request.inbound(exchange.context()));
-        }
-        exchange.about(requests.size() == 1 ? plan.requests.get(0).id() : Optional.empty());
-        return exchange.when(
-                session.call(requests),
-                outcome -> {
-                    if (outcome instanceof Call.Accepted accepted) {
-                        accepted.call().whenOver(exchange.memory().use());
-                        return accepted(exchange, session, accepted, requests, plan.others);
-                    } else if (outcome instanceof Call.Duplicate duplicate) {
-                        return exchange.reply(Rejection.badRequest(
-                                        Refusal.DUPLICATE_ID,
-                                        "a request with id " + duplicate.id() + " is in flight already")
-                                .to(Optional.of(duplicate.id())));
-                    } else if (outcome instanceof Call.Refused refused) {
-                        return exchange.reply(Rejection.of(refused.reason()));
-                    } else if (outcome instanceof Call.Closed closed) {
-                        return exchange.reply(closed.reason());
-                    }
-                    // over HTTP+SSE nobody reads an answer here but for its status
-                    return session.listensOnly()
-                            ? exchange.json(500, undecided(requests))
-                            : exchange.message(undecided(requests));
-                },
-                outcome -> orphaned(exchange, outcome));
-    }
+    /** One POST on its way: a call of requests, other messages to be handed over, or one request that begins a session. */
+    private final class Post {
+        private final Exchange exchange;
+        /** Why nothing but {@code initialize} is served. */
+        private Optional<Rejection> ruledOut;
 
-    /** The answer to requests of which nobody knows whether they run. */
-    private static byte[] undecided(List<InboundMessage> requests) {
-        List<String> errors = requests.stream()
-                .map(request -> JsonRpc.errorBody(
-                        Optional.of(request.requiredId()), JsonRpc.INTERNAL_ERROR, Call.Undecided.TEXT))
-                .map(error -> new String(error, UTF_8))
-                .toList();
-        return (errors.size() == 1 ? errors.get(0) : errors.toString()).getBytes(UTF_8);
-    }
+        private Optional<Session> session = Optional.empty();
+        /** When the session was found. */
+        private long foundAt;
 
-    /** A call that was taken runs, whatever becomes of the messages that came with it. */
-    private NextStep accepted(
-            Exchange exchange,
-            Session session,
-            Call.Accepted accepted,
-            List<InboundMessage> requests,
-            List<Envelope> others) {
-        if (others.isEmpty()) {
-            return run(exchange, session, accepted.call(), requests);
+        private boolean batch;
+        private List<Envelope> requests = List.of();
+        private List<Envelope> others = List.of();
+
+        private Post(Exchange exchange, Optional<Rejection> ruledOut) {
+            this.exchange = exchange;
+            this.ruledOut = ruledOut;
         }
-        CompletionStage<Optional<Refusal>> handed;
-        try {
-            handed = handOver(session, others, exchange.context());
-        } catch (Throwable e) {
-            handed = CompletableFuture.failedFuture(e);
-        }
-        CompletionStage<Call.Outcome> ready = handed.handle((refusal, failure) -> {
-            if (failure != null || refusal.isPresent()) {
-                Object why = failure == null ? refusal.map(Refusal::text).orElse("") : failure;
-                log.warn("session {}: a batch was not handed over whole: {}", session.shortId(), why.toString());
+
+        /** Reads the body, unless the missing session rules out whatever it says. */
+        private NextStep found(Finding finding, String id) {
+            session = session(finding);
+            if (session.isEmpty()) {
+                // no backend is called for it, and its body may be slow
+                exchange.staysOnThread(false);
+                Rejection gone = absent(finding, id);
+                if (!opens() || gone.refusal() == Refusal.DRAINING) {
+                    return exchange.turnAway(gone);
+                }
+                ruledOut = Optional.of(gone);
             }
-            return accepted;
-        });
-        return exchange.when(
-                ready,
-                outcome -> run(exchange, session, accepted.call(), requests),
-                outcome -> orphaned(exchange, outcome));
+            foundAt = clock.getAsLong();
+            return exchange.read(this::parse);
+        }
+
+        /** Parses the body and begins with what it asks for. */
+        private NextStep parse(byte[] body) {
+            EnvelopeReader.Parsed parsed = envelopes.read(body);
+            if (parsed instanceof EnvelopeReader.Malformed malformed) {
+                return exchange.reply(Rejection.of(Refusal.MALFORMED, 400, malformed.code(), malformed.message())
+                        .to(malformed.id()));
+            }
+            batch = parsed instanceof EnvelopeReader.Batch;
+            List<Envelope> messages = parsed instanceof EnvelopeReader.Batch several
+                    ? several.messages()
+                    : List.of(((EnvelopeReader.Single) parsed).message());
+            Envelope first = messages.get(0);
+            boolean begins = !batch && isRequest(first) && first.method().equals(INITIALIZE);
+            if (!batch) {
+                exchange.about(first.id());
+            }
+            int tokens = 0;
+            for (Envelope message : messages) {
+                tokens += message.tokens();
+                Optional<Rejection> modern = RequestGuard.checkRevision(message);
+                Optional<Rejection> unserved = modern.isPresent() ? modern : ruledOut;
+                if (!begins && unserved.isPresent()) {
+                    return exchange.reply(unserved.get().to(message.id()));
+                }
+            }
+            Optional<Rejection> full = exchange.body().handle(body.length, tokens);
+            if (full.isPresent()) {
+                return exchange.reply(messages.size() == 1 ? full.get().to(first.id()) : full.get());
+            }
+            if (begins && opens()) {
+                return open(exchange, first);
+            }
+            if (messages.size() == 1) {
+                requests = isRequest(first) ? messages : List.of();
+                others = isRequest(first) ? List.of() : messages;
+            } else {
+                requests = messages.stream().filter(Protocol::isRequest).toList();
+                others =
+                        messages.stream().filter(message -> !isRequest(message)).toList();
+            }
+            for (Envelope message : batch ? messages : List.<Envelope>of()) {
+                if (message.method().equals(INITIALIZE)) {
+                    return exchange.reply(Rejection.malformed("initialize must not be part of a batch")
+                            .to(message.id()));
+                }
+            }
+            if (session.isPresent() && clock.getAsLong() - foundAt < FRESH_NANOS && owns(session.get())) {
+                return reach(session.get());
+            }
+            return find(exchange, this::reach);
+        }
+
+        /** Goes on if the client can get what comes of it. */
+        private NextStep reach(Session there) {
+            Optional<CompletionStage<Boolean>> reachable = reachable(there);
+            return reachable.isEmpty()
+                    ? carryOut(there)
+                    : exchange.when(
+                            reachable.get(),
+                            reached -> reached ? carryOut(there) : exchange.reply(unknown(there.id())));
+        }
+
+        private NextStep carryOut(Session there) {
+            if (batch && !RequestGuard.batches(there.revision())) {
+                return exchange.reply(Rejection.malformed(
+                        "revision " + there.revision() + " has no batches: POST one message at a time"));
+            }
+            if (requests.isEmpty()) {
+                return exchange.when(
+                        handOver(there, others, exchange.context()),
+                        refusal -> refusal.isPresent()
+                                ? exchange.reply(Rejection.of(refusal.get()))
+                                : exchange.status(202));
+            }
+            List<InboundMessage> inbound = new ArrayList<>(requests.size());
+            for (Envelope request : requests) {
+                inbound.add(request.inbound(exchange.context()));
+            }
+            if (batch && requests.size() == 1) {
+                exchange.about(requests.get(0).id());
+            }
+            // if a request is refused, nothing of its batch is done
+            return exchange.when(there.call(inbound), outcome -> called(there, inbound, outcome), outcome -> {
+                if (outcome instanceof Call.Accepted accepted) {
+                    accepted.call().whenOver(exchange.body().use());
+                    orphaned(accepted.call());
+                    return true;
+                }
+                return outcome instanceof Call.Undecided;
+            });
+        }
+
+        private NextStep called(Session there, List<InboundMessage> inbound, Call.Outcome outcome) {
+            if (outcome instanceof Call.Accepted accepted) {
+                Call call = accepted.call();
+                call.whenOver(exchange.body().use());
+                return others.isEmpty() ? run(exchange, there, call, inbound) : handOverFirst(there, call, inbound);
+            } else if (outcome instanceof Call.Duplicate duplicate) {
+                return exchange.reply(Rejection.badRequest(
+                                Refusal.DUPLICATE_ID, "a request with id " + duplicate.id() + " is in flight already")
+                        .to(Optional.of(duplicate.id())));
+            } else if (outcome instanceof Call.Refused refused) {
+                return exchange.reply(Rejection.of(refused.reason()));
+            } else if (outcome instanceof Call.Closed closed) {
+                return exchange.reply(closed.reason());
+            }
+            // nobody knows whether the requests run; over HTTP+SSE nobody reads an answer here but for its status
+            List<String> errors = inbound.stream()
+                    .map(request -> JsonRpc.errorBody(
+                            Optional.of(request.requiredId()), JsonRpc.INTERNAL_ERROR, Call.Undecided.TEXT))
+                    .map(error -> new String(error, UTF_8))
+                    .toList();
+            byte[] answer = (errors.size() == 1 ? errors.get(0) : errors.toString()).getBytes(UTF_8);
+            return there.listensOnly() ? exchange.json(500, answer) : exchange.message(answer);
+        }
+
+        /** Hands over the other messages of the batch. A call that was taken runs, whatever becomes of them. */
+        private NextStep handOverFirst(Session there, Call call, List<InboundMessage> inbound) {
+            CompletionStage<Optional<Refusal>> handed;
+            try {
+                handed = handOver(there, others, exchange.context());
+            } catch (Throwable e) {
+                handed = CompletableFuture.failedFuture(e);
+            }
+            CompletionStage<Call> ready = handed.handle((refusal, failure) -> {
+                if (failure != null || refusal.isPresent()) {
+                    Object why = failure == null ? refusal.map(Refusal::text).orElse("") : failure;
+                    log.warn("session {}: a batch was not handed over whole: {}", there.shortId(), why.toString());
+                }
+                return call;
+            });
+            return exchange.when(ready, taken -> run(exchange, there, taken, inbound), taken -> {
+                orphaned(taken);
+                return true;
+            });
+        }
+    }
+
+    private static boolean isRequest(Envelope message) {
+        return message.kind() == Envelope.Kind.REQUEST;
     }
 
     /** Dispatches a call whose client has left before its answer began: that does not cancel the call. */
-    private static boolean orphaned(Exchange exchange, Call.Outcome outcome) {
-        if (!(outcome instanceof Call.Accepted accepted)) {
-            return outcome instanceof Call.Undecided;
-        }
-        Call call = accepted.call();
-        call.whenOver(exchange.memory().use());
+    private static void orphaned(Call call) {
         call.reader().ifPresent(reader -> reader.close(StreamReader.Close.BROKEN));
         // this may run a handler to its end, and the thread may be one of the store or the engine
         Thread thread = new Thread(() -> dispatch(call), "holdfast-orphan");
@@ -350,7 +330,6 @@ abstract class Protocol {
         } catch (OutOfMemoryError e) {
             dispatch(call);
         }
-        return true;
     }
 
     private static void dispatch(Call call) {
@@ -403,6 +382,36 @@ abstract class Protocol {
         });
     }
 
+    /** Finds the session that a request names, and goes on with it; if there is none, the request is answered. */
+    final NextStep find(Exchange exchange, Function<Session, NextStep> then) {
+        Optional<String> named = sessionId(exchange.request());
+        if (named.isEmpty()) {
+            return exchange.reply(missing);
+        }
+        return exchange.when(engine.find(named.get(), exchange.principal()), finding -> {
+            Optional<Session> session = session(finding);
+            return session.isPresent() ? then.apply(session.get()) : exchange.reply(absent(finding, named.get()));
+        });
+    }
+
+    /** The session that was found, if it is one of this protocol. */
+    final Optional<Session> session(Finding finding) {
+        return finding instanceof Finding.Found found && owns(found.session())
+                ? Optional.of(found.session())
+                : Optional.empty();
+    }
+
+    private Rejection absent(Finding finding, String id) {
+        return finding instanceof Unavailable unavailable ? Rejection.of(unavailable.reason()) : unknown(id);
+    }
+
+    /** What a client is told whose session is not there. */
+    final Rejection unknown(String id) {
+        Rejection rejection = engine.draining() ? Rejection.of(Refusal.DRAINING) : absent;
+        String start = id.substring(0, Math.min(id.length(), SHOWN_OF_ID));
+        return rejection.because(rejection.refusal().text() + ": session " + Rejection.quote(start));
+    }
+
     /**
      * Opens a connection that is not started yet; empty if that failed: then the reader is closed and the request ended. See {@link
      * SseConnection} for what it takes.
@@ -421,7 +430,7 @@ abstract class Protocol {
                     request,
                     exchange.response(),
                     framing.contentType(),
-                    options.connectionReset().of(request),
+                    connectionReset.of(request),
                     connections.helpers,
                     connections.blocking);
             SseConnection connection = new SseConnection(channel, reader, framing, connections, refusal, proof);

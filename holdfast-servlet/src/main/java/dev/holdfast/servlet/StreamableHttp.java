@@ -1,5 +1,7 @@
 package dev.holdfast.servlet;
 
+import static dev.holdfast.servlet.guard.RequestHeaders.header;
+
 import dev.holdfast.Call;
 import dev.holdfast.EventId;
 import dev.holdfast.Opening;
@@ -29,7 +31,6 @@ import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.util.List;
 import java.util.Optional;
-import java.util.function.Function;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -65,13 +66,8 @@ final class StreamableHttp extends Protocol {
     }
 
     @Override
-    void prepare(HttpServletResponse response) {
-        // its answers have no headers in common
-    }
-
-    @Override
-    Optional<String> sessionId(Exchange exchange) {
-        return exchange.headers().header("Mcp-Session-Id").map(String::trim).filter(id -> !id.isEmpty());
+    Optional<String> sessionId(HttpServletRequest request) {
+        return header(request, "Mcp-Session-Id").map(String::trim).filter(id -> !id.isEmpty());
     }
 
     @Override
@@ -81,23 +77,24 @@ final class StreamableHttp extends Protocol {
 
     @Override
     NextStep serve(Exchange exchange) {
-        String method = exchange.headers().method();
+        HttpServletRequest request = exchange.request();
+        String method = request.getMethod();
         if (method.equals("POST")) {
-            Accept accept = guard.accept(exchange.headers());
+            Accept accept = guard.accept(request);
             exchange.accept(accept);
-            Optional<Rejection> rejection = guard.checkPost(exchange.headers(), accept);
+            Optional<Rejection> rejection = guard.checkPost(request, accept);
             return rejection.isPresent() ? exchange.turnAway(rejection.get()) : post(exchange);
         }
         boolean get = method.equals("GET");
         Optional<Rejection> rejection = get
-                ? guard.checkGet(exchange.headers())
+                ? guard.checkGet(request)
                 : method.equals("DELETE") && options.allowDelete()
                         ? Optional.empty()
                         : Optional.of(RequestGuard.methodNotAllowed(methods));
         if (rejection.isPresent()) {
             return exchange.turnAway(rejection.get());
         }
-        Optional<Rejection> revision = RequestGuard.checkRevision(exchange.headers());
+        Optional<Rejection> revision = RequestGuard.checkRevision(request);
         if (revision.isPresent()) {
             return exchange.reply(revision.get());
         }
@@ -106,9 +103,9 @@ final class StreamableHttp extends Protocol {
 
     /** Ends the session, which need not come back from the store for that. */
     private NextStep delete(Exchange exchange) {
-        Optional<String> id = sessionId(exchange);
+        Optional<String> id = sessionId(exchange.request());
         if (id.isEmpty()) {
-            return exchange.reply(missing());
+            return exchange.reply(missing);
         }
         return exchange.when(
                 engine.terminate(id.get(), exchange.principal()),
@@ -117,7 +114,7 @@ final class StreamableHttp extends Protocol {
 
     /** Answers a GET with the listening stream, or with the rest of a stream that the client names by an event id. */
     private NextStep get(Exchange exchange, Session session) {
-        Optional<String> lastEventId = exchange.headers().header("Last-Event-ID");
+        Optional<String> lastEventId = header(exchange.request(), "Last-Event-ID");
         if (lastEventId.isEmpty()) {
             return exchange.whenAttached(session.listen(), resume -> attach(exchange, session, resume));
         }
@@ -147,7 +144,7 @@ final class StreamableHttp extends Protocol {
     }
 
     private static Framing framing(Exchange exchange, Session session) {
-        String agent = exchange.headers().header("User-Agent").orElse("");
+        String agent = header(exchange.request(), "User-Agent").orElse("");
         return SseFraming.streamable(session.revision(), agent);
     }
 
@@ -183,11 +180,6 @@ final class StreamableHttp extends Protocol {
         throw new IllegalStateException("a session was opened that waits for its initialize");
     }
 
-    @Override
-    NextStep reach(Exchange exchange, Session session, Function<Session, NextStep> then) {
-        return then.apply(session);
-    }
-
     /** Opens the stream before the backend is called, so that the backend can end it on request from the first moment on. */
     @Override
     NextStep run(Exchange exchange, Session session, Call call, List<InboundMessage> requests) {
@@ -199,14 +191,16 @@ final class StreamableHttp extends Protocol {
         // where the store does not take the call
         Runnable refusal = () -> exchange.send(Rejection.of(Refusal.STORE));
         Optional<SseConnection> connection = stream(exchange, call.reader().orElseThrow(), framing, refusal, null);
-        try {
-            exchange.dispatch(call);
-        } catch (Throwable e) {
-            log.error("a call could not be handed over", e);
-            connection.ifPresent(SseConnection::abort);
-        }
-        connection.ifPresent(SseConnection::start);
-        return NextStep.DONE;
+        return () -> {
+            try {
+                exchange.dispatch(call);
+            } catch (Throwable e) {
+                log.error("a call could not be handed over", e);
+                connection.ifPresent(SseConnection::abort);
+            }
+            connection.ifPresent(SseConnection::start);
+            return NextStep.DONE;
+        };
     }
 
     /** Answers a question with an error, for no client sees it. */

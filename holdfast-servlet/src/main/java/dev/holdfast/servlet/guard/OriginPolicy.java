@@ -1,11 +1,13 @@
 package dev.holdfast.servlet.guard;
 
 import dev.holdfast.Refusal;
+import jakarta.servlet.http.HttpServletRequest;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The guard against DNS rebinding: a page in a browser must not reach a server by a name that is not the server's. A request to
@@ -28,8 +30,8 @@ public final class OriginPolicy {
 
     private final List<String> allowedHosts;
     private final List<String> allowedOrigins;
-    private final LastPassed<Caller> callers =
-            new LastPassed<>(caller -> refusal(caller).isEmpty());
+    /** The last that was not refused: clients say the same again and again. */
+    private volatile @Nullable Caller last;
 
     /** Who asks whom: all that is judged. */
     private record Caller(String host, Optional<String> origin, String localAddress) {
@@ -78,9 +80,17 @@ public final class OriginPolicy {
     }
 
     /** Why a request is refused, if it is. */
-    public Optional<Rejection> check(RequestHeaders request) {
-        Caller caller = new Caller(request.host(), request.header("Origin").map(String::trim), request.localAddress());
-        return callers.test(caller) ? Optional.empty() : refusal(caller);
+    public Optional<Rejection> check(HttpServletRequest request) {
+        Optional<String> origin = RequestHeaders.header(request, "Origin").map(String::trim);
+        Caller caller = new Caller(RequestHeaders.host(request), origin, request.getLocalAddr());
+        if (caller.equals(last)) {
+            return Optional.empty();
+        }
+        Optional<Rejection> refusal = refusal(caller);
+        if (refusal.isEmpty()) {
+            last = caller;
+        }
+        return refusal;
     }
 
     private Optional<Rejection> refusal(Caller caller) {

@@ -1,8 +1,11 @@
 package dev.holdfast.servlet.guard;
 
+import static dev.holdfast.servlet.guard.RequestHeaders.header;
+
 import dev.holdfast.Refusal;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.JsonRpc;
+import jakarta.servlet.http.HttpServletRequest;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
@@ -24,8 +27,11 @@ public final class RequestGuard {
     private static final Pattern DATE = Pattern.compile("\\d{4}-\\d{2}-\\d{2}");
 
     private final int maxRequestSize;
-    private final LastPassed<String> acceptBoth = new LastPassed<>(header -> Accept.of(header) == Accept.BOTH);
-    private final LastPassed<String> contentTypes = new LastPassed<>(RequestGuard::isJson);
+    // clients say the same again and again
+    /** The last {@code Accept} that took both; one that says nothing does. */
+    private volatile String lastForBoth = "";
+    /** The last {@code Content-Type} that was served. */
+    private volatile String lastJson = Accept.JSON_TYPE;
 
     /**
      * A guard.
@@ -37,18 +43,25 @@ public final class RequestGuard {
     }
 
     /** Refuses every method but one. */
-    public static Optional<Rejection> checkMethod(String only, RequestHeaders request) {
-        return request.method().equals(only) ? Optional.empty() : Optional.of(methodNotAllowed(only));
+    public static Optional<Rejection> checkMethod(String only, HttpServletRequest request) {
+        return request.getMethod().equals(only) ? Optional.empty() : Optional.of(methodNotAllowed(only));
     }
 
     /** Which forms of an answer the client takes. */
-    public Accept accept(RequestHeaders request) {
-        String header = request.header("Accept").orElse("");
-        return acceptBoth.test(header) ? Accept.BOTH : Accept.of(header);
+    public Accept accept(HttpServletRequest request) {
+        String header = header(request, "Accept").orElse("");
+        if (header.equals(lastForBoth)) {
+            return Accept.BOTH;
+        }
+        Accept accept = Accept.of(header);
+        if (accept == Accept.BOTH) {
+            lastForBoth = header;
+        }
+        return accept;
     }
 
     /** What the headers of a GET rule out. */
-    public Optional<Rejection> checkGet(RequestHeaders request) {
+    public Optional<Rejection> checkGet(HttpServletRequest request) {
         Accept accept = accept(request);
         return accept == Accept.BOTH || accept == Accept.EVENT_STREAM
                 ? Optional.empty()
@@ -56,7 +69,7 @@ public final class RequestGuard {
     }
 
     /** What the headers of a POST rule out whose client takes these answers. */
-    public Optional<Rejection> checkPost(RequestHeaders request, Accept accept) {
+    public Optional<Rejection> checkPost(HttpServletRequest request, Accept accept) {
         if (accept == Accept.NEITHER) {
             return Optional.of(notAcceptable("a POST must accept " + Accept.JSON_TYPE + " or "
                     + Accept.EVENT_STREAM_TYPE + ", and should accept both"));
@@ -65,15 +78,15 @@ public final class RequestGuard {
     }
 
     /** What the headers say against the body of a POST. */
-    public Optional<Rejection> checkBody(RequestHeaders request) {
-        if (!contentTypes.test(request.header("Content-Type").orElse(""))) {
+    public Optional<Rejection> checkBody(HttpServletRequest request) {
+        if (!isJson(header(request, "Content-Type").orElse(""))) {
             return Optional.of(Rejection.of(
                     Refusal.NOT_SERVED,
                     415,
                     JsonRpc.INVALID_REQUEST,
                     "the Content-Type of a POST must be " + Accept.JSON_TYPE + " in UTF-8"));
         }
-        Optional<String> coding = request.header("Content-Encoding").filter(all -> !isPlain(all));
+        Optional<String> coding = header(request, "Content-Encoding").filter(all -> !isPlain(all));
         if (coding.isPresent()) {
             return Optional.of(Rejection.of(
                             Refusal.NOT_SERVED,
@@ -83,36 +96,35 @@ public final class RequestGuard {
                                     + Rejection.quote(coding.get()))
                     .with("Accept-Encoding", IDENTITY));
         }
-        if (request.contentLength() > maxRequestSize) {
+        if (request.getContentLengthLong() > maxRequestSize) {
             return Optional.of(Rejection.tooLarge(maxRequestSize));
         }
         return Optional.empty();
     }
 
     /** Refuses a protocol revision in the headers that is not served; no revision is accepted. */
-    public static Optional<Rejection> checkRevision(RequestHeaders request) {
-        Optional<String> version = request.header("MCP-Protocol-Version");
+    public static Optional<Rejection> checkRevision(HttpServletRequest request) {
+        Optional<String> version = header(request, "MCP-Protocol-Version");
         if (version.isEmpty() || SUPPORTED.contains(version.get())) {
             return Optional.empty();
         }
-        Optional<String> modern = modernOf(version);
-        if (modern.isPresent()) {
-            return Optional.of(modern(modern.get()));
-        }
-        return Optional.of(Rejection.badRequest(
-                Refusal.NOT_SERVED,
-                "the MCP-Protocol-Version header names a revision that is not supported; supported are "
-                        + String.join(", ", SUPPORTED)));
+        return modernOf(version)
+                .or(() -> Optional.of(Rejection.badRequest(
+                        Refusal.NOT_SERVED,
+                        "the MCP-Protocol-Version header names a revision that is not supported; supported are "
+                                + String.join(", ", SUPPORTED))));
     }
 
     /** The same for one message that is not {@code initialize}: a modern client names its revision in the message as well. */
     public static Optional<Rejection> checkRevision(Envelope message) {
-        return modernOf(message.modernVersion()).map(RequestGuard::modern);
+        Optional<String> version = message.modernVersion();
+        return version.isEmpty() ? Optional.empty() : modernOf(version);
     }
 
-    /** The modern, stateless revision that a request names, if it names one. */
-    private static Optional<String> modernOf(Optional<String> version) {
-        return version.filter(v -> DATE.matcher(v).matches() && v.compareTo(FIRST_MODERN) >= 0);
+    /** Refuses a modern, stateless revision. */
+    private static Optional<Rejection> modernOf(Optional<String> version) {
+        return version.filter(v -> DATE.matcher(v).matches() && v.compareTo(FIRST_MODERN) >= 0)
+                .map(RequestGuard::modern);
     }
 
     /** Whether a POST may hold several messages in this revision. */
@@ -153,7 +165,10 @@ public final class RequestGuard {
         return Rejection.of(Refusal.NOT_SERVED, 406, JsonRpc.INVALID_REQUEST, message);
     }
 
-    private static boolean isJson(String contentType) {
+    private boolean isJson(String contentType) {
+        if (contentType.equals(lastJson)) {
+            return true;
+        }
         String[] parts = contentType.toLowerCase(Locale.ROOT).split(";", -1);
         if (!parts[0].trim().equals(Accept.JSON_TYPE)) {
             return false;
@@ -164,6 +179,7 @@ public final class RequestGuard {
                 return false;
             }
         }
+        lastJson = contentType;
         return true;
     }
 

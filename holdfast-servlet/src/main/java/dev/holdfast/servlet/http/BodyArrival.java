@@ -35,39 +35,33 @@ final class BodyArrival implements ReadListener, EdgeClock.Ticking {
     private final ReentrantLock reading = new ReentrantLock();
     private final Exchange exchange;
     private final ServletInputStream in;
-    private final BodyBuffer body;
-    private final BodyReader reader;
+    private final RequestBody body;
+    private final RequestBodies bodies;
     private State state;
     private volatile long since;
     private volatile long timeoutNanos;
     /** What is dropped is read into this; guarded by {@code reading}. */
     private byte[] scratch;
 
-    private BodyArrival(
-            State state,
-            Exchange exchange,
-            ServletInputStream in,
-            BodyBuffer body,
-            BodyReader reader,
-            long timeoutNanos) {
+    private BodyArrival(State state, Exchange exchange, ServletInputStream in) {
         this.state = state;
         this.exchange = exchange;
         this.in = in;
-        this.body = body;
-        this.reader = reader;
-        this.since = reader.clock.now();
-        this.timeoutNanos = timeoutNanos;
+        this.body = exchange.body();
+        this.bodies = exchange.bodies;
+        this.since = bodies.clock.now();
+        this.timeoutNanos = state == State.REFUSED ? LINGER_NANOS : bodies.deadlineNanos;
         this.scratch = new byte[state == State.REFUSED ? SCRATCH : 0];
     }
 
-    /** A body to read. */
-    static BodyArrival wanted(Exchange exchange, ServletInputStream in, BodyBuffer body, BodyReader reader) {
-        return new BodyArrival(State.WANTED, exchange, in, body, reader, reader.deadlineNanos);
+    /** The body of an exchange, to be read. */
+    static BodyArrival wanted(Exchange exchange, ServletInputStream in) {
+        return new BodyArrival(State.WANTED, exchange, in);
     }
 
     /** A body whose refusal is answered already. */
-    static BodyArrival refused(Exchange exchange, ServletInputStream in, BodyBuffer body, BodyReader reader) {
-        return new BodyArrival(State.REFUSED, exchange, in, body, reader, LINGER_NANOS);
+    static BodyArrival refused(Exchange exchange, ServletInputStream in) {
+        return new BodyArrival(State.REFUSED, exchange, in);
     }
 
     /**
@@ -75,7 +69,7 @@ final class BodyArrival implements ReadListener, EdgeClock.Ticking {
      * that has read the body already, for example.
      */
     boolean begin() {
-        reader.arrivals.add(this);
+        bodies.arrivals.add(this);
         try {
             in.setReadListener(this);
             return true;
@@ -108,7 +102,7 @@ final class BodyArrival implements ReadListener, EdgeClock.Ticking {
             takeReady();
         }
         // whoever always has more to send keeps the clock out of the lock
-        tick(reader.clock.now());
+        tick(bodies.clock.now());
     }
 
     /** Reads what is ready, and says so if that has to be refused. */
@@ -123,12 +117,12 @@ final class BodyArrival implements ReadListener, EdgeClock.Ticking {
                     more = fault.isPresent() || body.readFrom(in) >= 0;
                     fault = fault.or(body::excess);
                 } else {
-                    more = in.read(scratch) >= 0 && !overdue(reader.clock.now());
+                    more = in.read(scratch) >= 0 && !overdue(bodies.clock.now());
                 }
             }
             if (fault.isPresent()) {
                 state = State.REFUSED;
-                since = reader.clock.now();
+                since = bodies.clock.now();
                 timeoutNanos = LINGER_NANOS;
                 scratch = new byte[SCRATCH];
                 body.drop();
@@ -187,7 +181,7 @@ final class BodyArrival implements ReadListener, EdgeClock.Ticking {
         if (before == State.WANTED) {
             body.drop();
             Rejection late = Rejection.of(Refusal.BODY_TIME);
-            if (!reader.overdue.offer(() -> answer(late))) {
+            if (!bodies.overdue.offer(() -> answer(late))) {
                 exchange.abandon(late);
             }
         } else if (before == State.REFUSED) {
@@ -233,7 +227,7 @@ final class BodyArrival implements ReadListener, EdgeClock.Ticking {
     }
 
     private State leave() {
-        reader.arrivals.remove(this);
+        bodies.arrivals.remove(this);
         State before = state;
         state = State.OVER;
         return before;

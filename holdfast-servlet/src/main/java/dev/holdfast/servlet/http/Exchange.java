@@ -44,10 +44,9 @@ public final class Exchange {
 
     private final HttpServletRequest request;
     private final HttpServletResponse response;
-    private final RequestHeaders headers;
-    private final BodyReader bodies;
-    private final RequestMemory memory;
     private final BiConsumer<Refusal, String> refusals;
+    final RequestBodies bodies;
+    private final RequestBody body;
     /** Whether the request stays on the thread that handles it, which waits for what is not there yet. */
     private boolean stays;
 
@@ -65,14 +64,13 @@ public final class Exchange {
     public Exchange(
             HttpServletRequest request,
             HttpServletResponse response,
-            BodyReader bodies,
+            RequestBodies bodies,
             BiConsumer<Refusal, String> refusals) {
         this.request = request;
         this.response = response;
         this.bodies = bodies;
         this.refusals = refusals;
-        this.headers = new RequestHeaders(request);
-        this.memory = bodies.memory();
+        this.body = new RequestBody(bodies);
     }
 
     /** The request as the container has it. */
@@ -85,14 +83,9 @@ public final class Exchange {
         return response;
     }
 
-    /** The headers of the request. */
-    public RequestHeaders headers() {
-        return headers;
-    }
-
-    /** What the request takes of the memory for all. */
-    public RequestMemory memory() {
-        return memory;
+    /** The body of the request, and the memory that the request takes. */
+    public RequestBody body() {
+        return body;
     }
 
     /** The principal that asks; empty for nobody in particular. */
@@ -103,7 +96,7 @@ public final class Exchange {
     /** Notes who asks. */
     public void principal(String known) {
         principal = known;
-        memory.principal(known);
+        body.principal(known);
     }
 
     /** Notes which forms of an answer the client takes. */
@@ -121,9 +114,9 @@ public final class Exchange {
         id = message;
     }
 
-    /** Takes what the backend sees of this request; on the request's own thread, before its body is read on another. */
-    public void takeContext(Function<HttpServletRequest, Object> from) {
-        context = from.apply(request);
+    /** Notes what the backend sees of this request; it is taken on the request's own thread, before its body is read on another. */
+    public void context(Object seen) {
+        context = seen;
     }
 
     /** What the backend sees of this request. */
@@ -132,7 +125,7 @@ public final class Exchange {
     }
 
     /** A parameter of the query that is not empty. */
-    public Optional<String> parameter(String name) {
+    public static Optional<String> parameter(HttpServletRequest request, String name) {
         try {
             return Optional.ofNullable(request.getParameter(name)).filter(value -> !value.isEmpty());
         } catch (RuntimeException e) {
@@ -226,7 +219,7 @@ public final class Exchange {
         } catch (Throwable e) {
             fail(e);
         } finally {
-            memory.answered();
+            body.answered();
         }
     }
 
@@ -250,10 +243,10 @@ public final class Exchange {
                 call.dispatch(backend::complete);
                 backend.join().run();
             } else {
-                call.dispatch();
+                call.dispatch(Runnable::run);
             }
         } finally {
-            memory.answered();
+            body.answered();
         }
     }
 
@@ -304,16 +297,16 @@ public final class Exchange {
     public NextStep read(Function<byte[], NextStep> then) {
         awaiting = then;
         try {
-            Optional<byte[]> body = bodies.read(this, stays);
-            return body.isPresent() ? then.apply(body.get()) : NextStep.DONE;
+            Optional<byte[]> whole = body.read(this, stays);
+            return whole.isPresent() ? then.apply(whole.get()) : NextStep.DONE;
         } catch (IOException e) {
             return brokeOff(e);
         }
     }
 
     /** The body that was waited for has arrived completely. */
-    void arrived(byte[] body) {
-        follow(() -> awaiting.apply(body));
+    void arrived(byte[] whole) {
+        follow(() -> awaiting.apply(whole));
     }
 
     /**
@@ -323,11 +316,11 @@ public final class Exchange {
     public NextStep turnAway(Rejection rejection) {
         Rejection last = rejection.with(CONNECTION, "close");
         try {
-            if (!bodies.unread(request)) {
+            if (!body.unread(request)) {
                 return reply(last);
             }
             send(last);
-            bodies.forget(this);
+            body.forget(this);
             return NextStep.DONE;
         } catch (IOException e) {
             return brokeOff(e);
@@ -341,8 +334,8 @@ public final class Exchange {
 
     /** Answers with a rejection of the request in the body, if that is known and the rejection names no other. */
     public NextStep reply(Rejection rejection) {
-        byte[] body = begin(rejection);
-        return json(rejection.status(), body);
+        byte[] json = begin(rejection);
+        return json(rejection.status(), json);
     }
 
     /** Tells a client that its session has ended. */
@@ -358,7 +351,7 @@ public final class Exchange {
         }
         // it has no id: there is nothing to come back for
         String line = new String(json, UTF_8).replace('\r', ' ').replace('\n', ' ');
-        return body(
+        return answer(
                 HttpServletResponse.SC_OK,
                 SseFraming.EVENT_STREAM,
                 ("event: message\ndata: " + line + "\n\n").getBytes(UTF_8));
@@ -373,13 +366,13 @@ public final class Exchange {
     }
 
     /** Answers with a JSON body. */
-    public NextStep json(int status, byte[] body) {
-        return body(status, JSON, body);
+    public NextStep json(int status, byte[] json) {
+        return answer(status, JSON, json);
     }
 
-    private NextStep body(int status, String type, byte[] body) {
-        response.setContentLength(body.length);
-        write(status, type, body);
+    private NextStep answer(int status, String type, byte[] text) {
+        response.setContentLength(text.length);
+        write(status, type, text);
         end();
         return NextStep.DONE;
     }
@@ -396,11 +389,11 @@ public final class Exchange {
      * that still sends.
      */
     public void send(Rejection rejection) {
-        byte[] body = begin(rejection);
-        write(rejection.status(), JSON, body);
+        byte[] json = begin(rejection);
+        write(rejection.status(), JSON, json);
         try {
             // Jetty may write the body here already, so this can fail as a write does
-            response.setContentLength(body.length);
+            response.setContentLength(json.length);
             response.flushBuffer();
         } catch (IOException | RuntimeException e) {
             log.debug("an answer could not be written: {}", e.toString());
@@ -415,7 +408,7 @@ public final class Exchange {
 
     /** Ends the request, whatever was answered. */
     public void end() {
-        memory.answered();
+        body.answered();
         try {
             if (request.isAsyncStarted()) {
                 request.getAsyncContext().complete();
@@ -439,17 +432,17 @@ public final class Exchange {
 
     /** Sets a header; but none of the connection where that carries other requests too: RFC 9113, 8.2.2 forbids it. */
     private void header(String name, String value) {
-        if (!name.equals(CONNECTION) || !headers.multiplexed()) {
+        if (!name.equals(CONNECTION) || !RequestHeaders.multiplexed(request)) {
             response.setHeader(name, value);
         }
     }
 
-    private void write(int status, String type, byte[] body) {
+    private void write(int status, String type, byte[] text) {
         try {
             response.setStatus(status);
             response.setHeader("Content-Type", type);
             response.setHeader("Cache-Control", "no-store");
-            response.getOutputStream().write(body);
+            response.getOutputStream().write(text);
         } catch (IOException | RuntimeException e) {
             log.debug("an answer could not be written: {}", e.toString());
         }

@@ -19,7 +19,7 @@ class OriginPolicyTest {
     private static final OriginPolicy NOTHING_LISTED = new OriginPolicy(List.of(), List.of());
 
     /** A request with these headers, to a loopback address or another one. */
-    private static RequestHeaders asked(Map<String, String> headers, boolean toLoopback) {
+    private static HttpServletRequest asked(Map<String, String> headers, boolean toLoopback) {
         InvocationHandler request = (proxy, method, args) -> switch (method.getName()) {
             case "getHeader" -> headers.get(args[0]);
             case "getHeaders" -> Collections.enumeration(List.of(headers.get(args[0])));
@@ -27,8 +27,8 @@ class OriginPolicyTest {
             case "getLocalAddr" -> toLoopback ? "127.0.0.1" : "192.0.2.7";
             default -> throw new IllegalStateException(method.getName());
         };
-        return new RequestHeaders((HttpServletRequest) Proxy.newProxyInstance(
-                HttpServletRequest.class.getClassLoader(), new Class<?>[] {HttpServletRequest.class}, request));
+        return (HttpServletRequest) Proxy.newProxyInstance(
+                HttpServletRequest.class.getClassLoader(), new Class<?>[] {HttpServletRequest.class}, request);
     }
 
     private static Optional<Refusal> atHome(OriginPolicy policy, String host) {
@@ -47,7 +47,7 @@ class OriginPolicyTest {
         return refusal(policy, asked(Map.of("Host", host, "Origin", origin), false));
     }
 
-    private static Optional<Refusal> refusal(OriginPolicy policy, RequestHeaders request) {
+    private static Optional<Refusal> refusal(OriginPolicy policy, HttpServletRequest request) {
         return policy.check(request).map(Rejection::refusal);
     }
 

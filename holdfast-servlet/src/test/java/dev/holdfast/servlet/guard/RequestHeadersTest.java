@@ -15,12 +15,12 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Which host a request calls, whatever the version of HTTP says it by. */
 class RequestHeadersTest {
     /** A request of which a container tells no more than the answers to some questions; no answer is null. */
-    private static RequestHeaders request(Map<String, Object> answers) {
+    private static HttpServletRequest request(Map<String, Object> answers) {
         Object request = Proxy.newProxyInstance(
                 HttpServletRequest.class.getClassLoader(),
                 new Class<?>[] {HttpServletRequest.class},
                 (proxy, method, args) -> answer(answers, method.getName()));
-        return new RequestHeaders((HttpServletRequest) request);
+        return (HttpServletRequest) request;
     }
 
     private static @Nullable Object answer(Map<String, Object> answers, String question) {
@@ -29,7 +29,7 @@ class RequestHeadersTest {
                 : answers.get(question);
     }
 
-    private static RequestHeaders of(String protocol, String scheme, String name, int port) {
+    private static HttpServletRequest of(String protocol, String scheme, String name, int port) {
         return request(
                 Map.of("getProtocol", protocol, "getScheme", scheme, "getServerName", name, "getServerPort", port));
     }
@@ -48,13 +48,13 @@ class RequestHeadersTest {
     })
     void withoutAHostHeaderTheAuthorityOfTheRequestIsItsHost(
             String protocol, String scheme, String name, int port, String host) {
-        assertThat(of(protocol, scheme, name, port).host()).isEqualTo(host);
+        assertThat(RequestHeaders.host(of(protocol, scheme, name, port))).isEqualTo(host);
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"HTTP/1.1", "HTTP/1.0", "HTTP/0.9"})
     void beforeHttp2ARequestWithoutAHostHeaderHasNoHost(String protocol) {
-        assertThat(of(protocol, "http", "localhost", 8080).host()).isEmpty();
+        assertThat(RequestHeaders.host(of(protocol, "http", "localhost", 8080))).isEmpty();
     }
 
     @ParameterizedTest
@@ -62,12 +62,13 @@ class RequestHeadersTest {
     void aHostHeaderIsTakenAsItIs(String protocol) {
         Map<String, Object> answers = Map.of(
                 "getProtocol", protocol, "getHeader", " mcp.example ", "getServerName", "other", "getServerPort", 1);
-        assertThat(request(answers).host()).isEqualTo("mcp.example");
+        assertThat(RequestHeaders.host(request(answers))).isEqualTo("mcp.example");
     }
 
     @ParameterizedTest
     @CsvSource({"HTTP/2.0, true", "HTTP/3.0, true", "HTTP/1.1, false", "HTTP/1.0, false"})
     void fromHttp2OnAConnectionCarriesManyRequestsAtOnce(String protocol, boolean multiplexed) {
-        assertThat(of(protocol, "http", "localhost", 8080).multiplexed()).isEqualTo(multiplexed);
+        assertThat(RequestHeaders.multiplexed(of(protocol, "http", "localhost", 8080)))
+                .isEqualTo(multiplexed);
     }
 }

@@ -43,7 +43,7 @@ class BodyArrivalTest {
     private final ScheduledThreadPoolExecutor scheduler = new ScheduledThreadPoolExecutor(1);
     private final EdgeClock time = new EdgeClock(this::time, scheduler);
     private final Quota room = new Quota(8 * LIMIT, 50, Refusal.BODY_ROOM);
-    private final BodyReader bodies = new BodyReader(LIMIT, DEADLINE, room, (bytes, tokens) -> bytes, time);
+    private final RequestBodies bodies = new RequestBodies(LIMIT, DEADLINE, room, (bytes, tokens) -> bytes, time);
     private final CountDownLatch gate = new CountDownLatch(1);
 
     @AfterEach
@@ -198,20 +198,18 @@ class BodyArrivalTest {
         };
     }
 
-    private BodyArrival arrival(Client client, ServletInputStream in, BodyBuffer body) {
-        return BodyArrival.wanted(client.exchange, in, body, bodies);
-    }
-
-    private void begin(Client client) throws IOException {
-        BodyBuffer body = new BodyBuffer(client.exchange.memory(), LIMIT, LIMIT);
+    private static void begin(Client client) throws IOException {
+        RequestBody body = client.exchange.body();
+        body.expect(LIMIT);
         body.grow();
         assertThat(body.readFrom(new ByteArrayInputStream(new byte[100]))).isEqualTo(100);
-        arrival(client, new Silent(), body).begin();
+        BodyArrival.wanted(client.exchange, new Silent()).begin();
     }
 
     /** Lets a body come that is not announced, as far as it is there. */
-    private void arrive(ServletInputStream in, Client client) throws IOException {
-        BodyArrival arrival = arrival(client, in, new BodyBuffer(client.exchange.memory(), LIMIT, -1));
+    private static void arrive(ServletInputStream in, Client client) throws IOException {
+        client.exchange.body().expect(-1);
+        BodyArrival arrival = BodyArrival.wanted(client.exchange, in);
         assertThat(arrival.begin()).isTrue();
         arrival.onDataAvailable();
     }

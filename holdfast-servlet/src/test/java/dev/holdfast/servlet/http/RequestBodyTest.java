@@ -5,17 +5,21 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.Quota;
 import dev.holdfast.Refusal;
 import dev.holdfast.servlet.guard.Rejection;
+import dev.holdfast.servlet.io.EdgeClock;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.function.LongBinaryOperator;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-class BodyBufferTest {
+class RequestBodyTest {
     private static final int LIMIT = 1 << 20;
     private static final int PIECE = 8 << 10;
     private static final int NOT_ANNOUNCED = -1;
@@ -25,12 +29,20 @@ class BodyBufferTest {
 
     private final Quota room = new Quota(ROOM, 50, Refusal.BODY_ROOM);
 
-    private RequestMemory memory() {
-        return new RequestMemory(room, (bytes, tokens) -> bytes);
+    /** A body that announces its length, of a request that takes as many bytes of memory. */
+    private RequestBody body(int announced) {
+        return body(announced, (bytes, tokens) -> bytes);
+    }
+
+    private RequestBody body(int announced, LongBinaryOperator cost) {
+        EdgeClock clock = new EdgeClock(() -> 0, new ScheduledThreadPoolExecutor(0));
+        RequestBody body = new RequestBody(new RequestBodies(LIMIT, Duration.ofSeconds(30), room, cost, clock));
+        body.expect(announced);
+        return body;
     }
 
     /** Lets bytes arrive in pieces, up to the first fault. */
-    private static Optional<Rejection> arrive(BodyBuffer body, int count) throws IOException {
+    private static Optional<Rejection> arrive(RequestBody body, int count) throws IOException {
         ByteArrayInputStream in = new ByteArrayInputStream(bytes(count));
         Optional<Rejection> fault = body.grow();
         while (fault.isEmpty() && body.readFrom(in) >= 0) {
@@ -49,22 +61,20 @@ class BodyBufferTest {
     @ValueSource(ints = {0, 1, 8191, 8192, 8193, 100_000, LIMIT})
     void whatArrivesIsHandedOverWhole(int count) throws IOException {
         for (int announced : new int[] {count, NOT_ANNOUNCED}) {
-            RequestMemory memory = memory();
-            BodyBuffer body = new BodyBuffer(memory, LIMIT, announced);
+            RequestBody body = body(announced);
 
             assertThat(arrive(body, count)).isEmpty();
 
-            assertThat(body.size()).isEqualTo(count);
             assertThat(body.take()).isEqualTo(bytes(count));
             assertThat(room.taken()).isEqualTo(count);
-            memory.answered();
+            body.answered();
             assertThat(room.taken()).isZero();
         }
     }
 
     @Test
     void memoryGrowsWithWhatHasArrivedNotWithWhatIsAnnounced() throws IOException {
-        BodyBuffer body = new BodyBuffer(memory(), LIMIT, LIMIT);
+        RequestBody body = body(LIMIT);
 
         arrive(body, 10);
         assertThat(room.taken()).isEqualTo(8 << 10);
@@ -74,15 +84,15 @@ class BodyBufferTest {
 
     @Test
     void nothingIsTakenBeforeSomethingHasArrived() {
-        BodyBuffer body = new BodyBuffer(memory(), LIMIT, LIMIT);
+        RequestBody body = body(LIMIT);
 
-        assertThat(body.size()).isZero();
+        assertThat(body.check()).isEmpty();
         assertThat(room.taken()).isZero();
     }
 
     @Test
     void whatExceedsTheLimitIsRefused() throws IOException {
-        BodyBuffer body = new BodyBuffer(memory(), LIMIT, NOT_ANNOUNCED);
+        RequestBody body = body(NOT_ANNOUNCED);
 
         assertThat(arrive(body, LIMIT + 1).map(Rejection::refusal)).contains(Refusal.BODY_SIZE);
         assertThat(body.excess()).isPresent();
@@ -93,9 +103,9 @@ class BodyBufferTest {
 
     @Test
     void whatFindsNoRoomIsRefusedUntilThereIsSomeAgain() throws IOException {
-        BodyBuffer first = new BodyBuffer(memory(), LIMIT, LIMIT);
-        BodyBuffer second = new BodyBuffer(memory(), LIMIT, LIMIT);
-        BodyBuffer third = new BodyBuffer(memory(), LIMIT, LIMIT);
+        RequestBody first = body(LIMIT);
+        RequestBody second = body(LIMIT);
+        RequestBody third = body(LIMIT);
         arrive(first, LIMIT);
         arrive(second, LIMIT);
 
@@ -112,15 +122,15 @@ class BodyBufferTest {
 
     @Test
     void smallBodiesFindRoomWhereLargeOnesFindNoneAndAllIsBounded() throws IOException {
-        List<BodyBuffer> all = new ArrayList<>();
+        List<RequestBody> all = new ArrayList<>();
         for (int i = 0; i < 2; i++) {
-            all.add(new BodyBuffer(memory(), LIMIT, LIMIT));
+            all.add(body(LIMIT));
             assertThat(arrive(all.get(i), LIMIT)).isEmpty();
         }
         Optional<Rejection> fault = Optional.empty();
         int small = 0;
         while (fault.isEmpty() && small <= ROOM / PIECE) {
-            BodyBuffer body = new BodyBuffer(memory(), LIMIT, PIECE);
+            RequestBody body = body(PIECE);
             all.add(body);
             fault = arrive(body, PIECE);
             small++;
@@ -129,33 +139,31 @@ class BodyBufferTest {
         assertThat(fault.map(Rejection::refusal)).contains(Refusal.BODY_ROOM);
         assertThat(small).isBetween(ROOM / 4 / PIECE, ROOM / 4 / PIECE + 2);
         assertThat(room.taken()).isLessThanOrEqualTo(ROOM);
-        all.forEach(BodyBuffer::drop);
+        all.forEach(RequestBody::drop);
         assertThat(room.taken()).isZero();
     }
 
     @Test
     void whatWouldNeverFindRoomIsToldSoAndNotToComeBack() throws IOException {
-        RequestMemory memory = new RequestMemory(room, (bytes, tokens) -> 4 * bytes + 100 * tokens);
-        BodyBuffer body = new BodyBuffer(memory, LIMIT, LIMIT);
+        RequestBody body = body(LIMIT, (bytes, tokens) -> 4 * bytes + 100 * tokens);
 
         assertThat(body.check().map(Rejection::status)).contains(413);
         assertThat(arrive(body, LIMIT).map(Rejection::status)).contains(413);
         body.drop();
-        assertThat(memory.handle(1_000, ROOM / 100).map(Rejection::status)).contains(413);
+        assertThat(body.handle(1_000, ROOM / 100).map(Rejection::status)).contains(413);
         assertThat(room.taken()).isZero();
     }
 
     @Test
     void theMemoryOfABodyIsTakenUntilNobodyUsesIt() throws IOException {
-        RequestMemory memory = new RequestMemory(room, (bytes, tokens) -> bytes + 10 * tokens);
-        BodyBuffer body = new BodyBuffer(memory, LIMIT, LIMIT);
+        RequestBody body = body(LIMIT, (bytes, tokens) -> bytes + 10 * tokens);
         arrive(body, LIMIT);
         body.take();
-        assertThat(memory.handle(LIMIT, 100)).isEmpty();
-        Runnable call = memory.use();
+        assertThat(body.handle(LIMIT, 100)).isEmpty();
+        Runnable call = body.use();
 
-        memory.answered();
-        memory.answered();
+        body.answered();
+        body.answered();
         assertThat(room.taken()).isEqualTo(LIMIT + 1_000);
         call.run();
         call.run();
@@ -165,17 +173,16 @@ class BodyBufferTest {
 
     @Test
     void aNamedPrincipalHasItsShareAndLeavesTheRestToOthers() throws IOException {
-        RequestMemory alice = memory();
+        RequestBody alice = body(LIMIT);
         alice.principal("alice");
-        RequestMemory more = memory();
+        RequestBody more = body(LIMIT);
         more.principal("alice");
-        RequestMemory bob = memory();
+        RequestBody bob = body(LIMIT);
         bob.principal("bob");
-        assertThat(arrive(new BodyBuffer(alice, LIMIT, LIMIT), LIMIT * 3 / 4)).isEmpty();
+        assertThat(arrive(alice, LIMIT * 3 / 4)).isEmpty();
 
-        BodyBuffer beyond = new BodyBuffer(more, LIMIT, LIMIT);
-        assertThat(arrive(beyond, LIMIT * 3 / 4).map(Rejection::refusal)).contains(Refusal.PRINCIPAL_SHARE);
-        beyond.drop();
-        assertThat(arrive(new BodyBuffer(bob, LIMIT, LIMIT), LIMIT * 3 / 4)).isEmpty();
+        assertThat(arrive(more, LIMIT * 3 / 4).map(Rejection::refusal)).contains(Refusal.PRINCIPAL_SHARE);
+        more.drop();
+        assertThat(arrive(bob, LIMIT * 3 / 4)).isEmpty();
     }
 }
