@@ -43,28 +43,24 @@ final class SinkTransport implements McpStreamableServerTransport {
     @Override
     public Mono<Void> sendMessage(McpSchema.JSONRPCMessage message) {
         return Mono.defer(() -> {
-            if (!SdkMessages.isLarge(message)) {
-                return send(messages.outbound(message, sessionId));
+            OutboundMessage outbound = SdkMessages.isLarge(message) ? large(message) : messages.outbound(message, sessionId);
+            CompletionStage<Void> commit = sink.apply(outbound);
+            if (EventKind.answers(outbound.kind())) {
+                // nobody sends anything after it, and if it cannot be stored, the engine tells the client
+                answered = true;
+                return Mono.empty();
             }
-            OutboundMessage large;
-            LARGE.lock();
-            try {
-                large = messages.outbound(message, sessionId);
-            } finally {
-                LARGE.unlock();
-            }
-            return send(large);
+            return committed(commit);
         });
     }
 
-    private Mono<Void> send(OutboundMessage outbound) {
-        CompletionStage<Void> commit = sink.apply(outbound);
-        if (EventKind.answers(outbound.kind())) {
-            // nobody sends anything after it, and if it cannot be stored, the engine tells the client
-            answered = true;
-            return Mono.empty();
+    private OutboundMessage large(McpSchema.JSONRPCMessage message) {
+        LARGE.lock();
+        try {
+            return messages.outbound(message, sessionId);
+        } finally {
+            LARGE.unlock();
         }
-        return committed(commit);
     }
 
     /** Moves the sender off the store's thread, on which the message was committed: the sender may block. */
