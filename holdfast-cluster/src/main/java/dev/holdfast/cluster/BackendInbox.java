@@ -97,7 +97,7 @@ final class BackendInbox {
     void heard(LiveSession session, NodeMessage message, long bytes) {
         if (message instanceof NodeMessage.Cancelled cancelled) {
             // before a call from here is said to be taken by the node that has the backend
-            session.replica().cancelOnItsWay(cancelled.cancellation());
+            session.cancelOnItsWay(cancelled.cancellation());
         }
         SessionTasks way = message instanceof NodeMessage.Answered ? answers : tasks;
         if (!way.add(session, bytes, () -> ready(session, message), () -> hears(session, message))) {
@@ -229,13 +229,7 @@ final class BackendInbox {
         StreamId stream = call instanceof LiveCall live ? live.streamRead() : StreamId.LISTENING;
         // its client reads it on the node that has forwarded it
         call.reader().ifPresent(reader -> reader.close(StreamReader.Close.IN_ORDER));
-        reply(
-                forwarded,
-                new NodeMessage.Taken(
-                        session.key(),
-                        forwarded.number(),
-                        stream,
-                        session.replica().epoch()));
+        reply(forwarded, new NodeMessage.Taken(session.key(), forwarded.number(), stream, session.epoch()));
     }
 
     /** There is no such session in memory here, or too much waits for it. */

@@ -93,7 +93,7 @@ final class CallForwarder {
 
     /** Runs a call where the backend is; until that is known to have it, the call is on its way. */
     CompletionStage<Call.Outcome> call(LiveSession session, List<InboundMessage> requests) {
-        CallOnItsWay call = session.replica().onItsWay(requests);
+        CallOnItsWay call = new CallOnItsWay(session, requests);
         Optional<Call.Outcome> refusal = call.begin();
         return refusal.isPresent()
                 ? CompletableFuture.completedFuture(refusal.get())
@@ -168,7 +168,7 @@ final class CallForwarder {
         long pause = Math.min(FIRST_PAUSE_MILLIS << Math.min(attempt - 1, MOST_DOUBLINGS), MOST_PAUSE_MILLIS);
         CompletableFuture<Void> over = new CompletableFuture<>();
         engine.later(() -> over.complete(null), pause);
-        return over.thenCompose(now -> session.replica().draining()
+        return over.thenCompose(now -> session.draining()
                 ? CompletableFuture.completedFuture(new Call.Refused(Refusal.DRAINING))
                 : call(session, call, attempt + 1));
     }
@@ -213,7 +213,7 @@ final class CallForwarder {
     /** What was cancelled may have been sent before that: the node to which it was sent hears of the cancellation behind it. */
     private void tellCancelled(String node, LiveSession session, CallOnItsWay call, long number, Member host) {
         call.cancellations().forEach(cancellation -> {
-            Cancellation told = session.replica().toldElsewhere(cancellation.of(number));
+            Cancellation told = session.toldElsewhere(cancellation.of(number));
             byte[] message = new NodeMessage.Cancelled(session.key(), told).pack();
             CompletionStage<Boolean> unused =
                     store.insist(node, () -> store.bus().send(host.node(), message));

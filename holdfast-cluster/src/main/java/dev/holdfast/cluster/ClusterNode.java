@@ -273,7 +273,7 @@ final class ClusterNode implements ClusterMembership, Lease.Hearer {
     public void lost() {
         store.giveUp();
         forwarder.ifPresent(CallForwarder::giveUp);
-        engine.sessions().forEach(session -> session.replica().leaseLost());
+        engine.sessions().forEach(session -> session.leaseLost());
     }
 
     @Override
@@ -302,17 +302,17 @@ final class ClusterNode implements ClusterMembership, Lease.Hearer {
         if (message instanceof NodeMessage.Superseded superseded) {
             tails.superseded(session, superseded.stream(), superseded.token());
         } else if (message instanceof NodeMessage.Ended) {
-            session.replica().end(EndReason.TERMINATED);
+            session.end(EndReason.TERMINATED);
         } else if (message instanceof NodeMessage.Confirmed confirmed) {
-            session.replica().confirm(confirmed.offset());
+            session.readers().confirm(confirmed.offset());
         } else if (message instanceof NodeMessage.Released released) {
-            session.replica().release(released.offset());
+            session.readers().release(released.offset());
         } else if (message instanceof NodeMessage.Delivered delivered) {
-            session.replica().delivered(delivered.stream());
+            session.readers().delivered(delivered.stream());
         } else if (message instanceof NodeMessage.Doubted doubted) {
-            session.replica().prove(doubted.certainFrom());
+            session.prove(doubted.certainFrom());
         } else if (message instanceof NodeMessage.Read) {
-            session.replica().read();
+            session.readers().readElsewhere();
             placement.ifPresent(where -> where.readElsewhere(session));
         } else {
             inbox.heard(session, message, bytes);

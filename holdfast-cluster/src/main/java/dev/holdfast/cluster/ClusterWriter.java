@@ -262,8 +262,7 @@ final class ClusterWriter implements SessionStore {
                 .ask(
                         membership.node,
                         () -> store.commit(key, epoch, number, own),
-                        failure -> engine.session(key)
-                                .ifPresent(session -> session.replica().dismissClients(failure)))
+                        failure -> engine.session(key).ifPresent(session -> session.dismissClients(failure)))
                 .whenComplete((appended, failure) -> {
                     if (failure != null) {
                         done.completeExceptionally(failure);
@@ -318,9 +317,9 @@ final class ClusterWriter implements SessionStore {
             return;
         }
         if (failure instanceof StaleEpochException) {
-            engine.session(key).ifPresent(session -> session.replica().fenced());
+            engine.session(key).ifPresent(session -> session.fenced());
         } else if (failure instanceof IllegalStateException) {
-            engine.session(key).ifPresent(session -> session.replica().end(EndReason.TERMINATED));
+            engine.session(key).ifPresent(session -> session.end(EndReason.TERMINATED));
         }
     }
 

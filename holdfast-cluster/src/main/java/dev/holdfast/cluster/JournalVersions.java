@@ -61,7 +61,7 @@ final class JournalVersions {
             return begun;
         }
         if (ended) {
-            return new Call.Closed(session.replica().ended());
+            return new Call.Closed(session.ended());
         }
         tell(session, "a call does not run, for ", failure);
         throw new StoreUnavailableException(failure);
@@ -76,7 +76,7 @@ final class JournalVersions {
     private static boolean ends(LiveSession session, Throwable failure) {
         for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
             if (cause instanceof UnreadableException || cause instanceof UnreadableSessionException) {
-                session.replica().unreadable(cause);
+                session.unreadable(cause);
                 return true;
             }
         }
@@ -178,6 +178,6 @@ final class JournalVersions {
     }
 
     private static CompletionStage<Void> follow(LiveSession session, Optional<Look> look) {
-        return look.isEmpty() ? DONE : session.replica().catchUp(look.get().record());
+        return look.isEmpty() ? DONE : session.catchUp().to(look.get().record());
     }
 }

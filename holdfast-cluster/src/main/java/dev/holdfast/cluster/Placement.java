@@ -67,7 +67,7 @@ final class Placement {
                     if (there) {
                         return is(new There(member.orElseThrow()));
                     }
-                    return session.replica().draining() ? is(new Nowhere()) : takeOver(session, token, member);
+                    return session.draining() ? is(new Nowhere()) : takeOver(session, token, member);
                 });
             });
         });
@@ -84,7 +84,7 @@ final class Placement {
     }
 
     private CompletionStage<Long> token(LiveSession session, long expected, long token) {
-        return store.token(session.key(), session.replica().epoch(), StreamId.LISTENING, Part.BACKEND, expected, token);
+        return store.token(session.key(), session.epoch(), StreamId.LISTENING, Part.BACKEND, expected, token);
     }
 
     /** Takes it over, once for all who need it here; then they look again, for another node may be quicker. */
@@ -101,18 +101,18 @@ final class Placement {
 
     private CompletionStage<Long> take(LiveSession session, long before, Optional<Member> dead) {
         SessionKey key = session.key();
-        long own = session.replica().epoch().counter();
+        long own = session.epoch().counter();
         return store.fence(key, dead.stream().map(Member::epoch))
                 // a dead node may have something on the wire under any of its epochs
                 .thenCompose(fenced -> store.fenceDead(key))
                 .thenCompose(fenced -> store.look(key))
                 .thenCompose(look -> {
-                    look.ifPresent(kept -> session.replica().follow(kept.record()));
+                    look.ifPresent(kept -> session.catchUp().follow(kept.record()));
                     return token(session, before, own);
                 })
                 .thenApply(now -> {
                     if (now == own) {
-                        session.replica().openBackend();
+                        session.catchUp().openBackend();
                     }
                     return now;
                 });
@@ -124,17 +124,17 @@ final class Placement {
             if (place instanceof There there) {
                 store.bus().send(there.member().node(), new NodeMessage.Read(session.key()).pack());
             } else if (place instanceof Here) {
-                session.replica().openBackend();
+                session.catchUp().openBackend();
             }
         });
     }
 
     /** The session is read on another node, which takes this one for that which has the backend: it may have yet to open it. */
     void readElsewhere(LiveSession session) {
-        if (session.replica().lacksBackend()) {
+        if (session.catchUp().lacksBackend()) {
             of(session).thenAccept(place -> {
                 if (place instanceof Here) {
-                    session.replica().openBackend();
+                    session.catchUp().openBackend();
                 }
             });
         }

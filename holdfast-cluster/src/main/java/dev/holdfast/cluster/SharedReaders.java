@@ -75,7 +75,7 @@ final class SharedReaders {
     }
 
     private Resume closed(LiveSession here) {
-        return new Resume.Closed(here.replica().ended());
+        return new Resume.Closed(here.ended());
     }
 
     CompletionStage<Resume> listen(LiveSession here) {
@@ -89,7 +89,7 @@ final class SharedReaders {
                             }
                             Source source = listening(look.get());
                             long confirmed = Math.min(
-                                    here.replica().confirmed(look.get().record()),
+                                    here.readers().confirmed(look.get().record()),
                                     source.extent().last());
                             boolean missed = source.extent().trimmed() > confirmed;
                             StreamCursor.Start start = new StreamCursor.Start(
@@ -125,7 +125,7 @@ final class SharedReaders {
             return store.look(here.key())
                     .thenCompose(look -> look.isEmpty() ? is(closed(here)) : resumeListening(here, after));
         }
-        if (here.replica().writes(stream)) {
+        if (here.writes(stream)) {
             return resumeHere(here, after);
         }
         return writers.of(here, stream, after.offset()).thenCompose(standing -> {
@@ -149,7 +149,7 @@ final class SharedReaders {
                 after.stream(),
                 () -> take(here, after.stream(), NOBODY).thenCompose(token -> {
                     store.membership(here.key()).ifPresent(own -> {
-                        own.keep(here.replica()::writes);
+                        own.keep(here::writes);
                         own.reads(after.stream(), token);
                     });
                     return here.resume(after);
@@ -183,12 +183,12 @@ final class SharedReaders {
                 return new Resume.Ended();
             }
             if (source.lost() && source.requests().isEmpty()) {
-                here.replica().missed(source.stream());
+                here.readers().missed(source.stream());
                 return new Resume.Unknown();
             }
             if (source.stream().equals(StreamId.LISTENING)) {
                 long had = place.start().cursor();
-                here.replica().release(had);
+                here.readers().release(had);
                 store.peers().tellOthers(here.key(), new NodeMessage.Released(here.key(), had));
                 writers.listened(here, had);
             }
@@ -199,8 +199,8 @@ final class SharedReaders {
     /** Finds the place of a cursor: of what is kept, the client has no event that is newer than its cursor's epoch. */
     private CompletionStage<Place> place(LiveSession here, Source source, EventId after) {
         Extent extent = source.extent();
-        ResumePoint point = here.replica()
-                .resume(after, source.look().epoch(), source.look().certainFrom());
+        ResumePoint point = here.readers()
+                .resumePoint(after, source.look().epoch(), source.look().certainFrom());
         // what a call's heir writes comes behind what its client has seen
         long last = source.stream().equals(StreamId.LISTENING) ? extent.last() : Long.MAX_VALUE;
         return reach(here, source.stream(), after, 0, point.most(last)).thenApply(cursor -> {
@@ -239,7 +239,7 @@ final class SharedReaders {
             return closed(here);
         }
         if (place.missed()) {
-            here.replica().missed(source.stream());
+            here.readers().missed(source.stream());
             return new Resume.Gap(tail.cursor());
         }
         return new Resume.Resumed(tail.cursor());
@@ -251,7 +251,7 @@ final class SharedReaders {
      * @param writer the node on which the first reader of a call's stream may be, who has no token
      */
     private CompletionStage<Long> take(LiveSession here, StreamId stream, String writer) {
-        Epoch epoch = here.replica().epoch();
+        Epoch epoch = here.epoch();
         Optional<Membership> own = store.membership(here.key());
         if (own.isEmpty()) {
             throw new IllegalStateException("the session has left this node");

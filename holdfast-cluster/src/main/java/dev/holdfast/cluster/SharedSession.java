@@ -85,7 +85,7 @@ final class SharedSession implements Session {
     private <T> CompletionStage<T> ask(Supplier<CompletionStage<T>> question) {
         return StoreQuestion.ask(question).whenComplete((answer, failure) -> {
             if (LastingQuestions.causeOf(failure) instanceof UnreadableException lost) {
-                here.replica().unreadable(lost);
+                here.unreadable(lost);
             }
         });
     }
@@ -122,7 +122,7 @@ final class SharedSession implements Session {
         return ask(() -> store.peers().deliver(here.key(), new NodeMessage.Answered(here.key(), response)))
                 .thenApply(others -> others > 0)
                 .exceptionallyCompose(failure -> LastingQuestions.isTooLarge(failure)
-                        ? deliver(here.replica().tooLarge(response))
+                        ? deliver(here.tooLarge(response))
                         : CompletableFuture.failedFuture(failure));
     }
 
@@ -153,7 +153,7 @@ final class SharedSession implements Session {
     }
 
     private CompletionStage<Void> tellOthers(Cancellation cancellation) {
-        Cancellation told = here.replica().toldElsewhere(cancellation);
+        Cancellation told = here.toldElsewhere(cancellation);
         return ask(() -> store.peers().deliver(here.key(), new NodeMessage.Cancelled(here.key(), told)))
                 .thenAccept(others -> {});
     }

@@ -7,7 +7,6 @@ import dev.holdfast.log.LiveStream;
 import dev.holdfast.log.Step;
 import dev.holdfast.log.StreamCursor;
 import dev.holdfast.session.LiveSession;
-import dev.holdfast.session.SessionReplica;
 import dev.holdfast.session.StoreQuestion;
 import dev.holdfast.session.StoreQuestion.UnreadableException;
 import dev.holdfast.spi.Event;
@@ -32,7 +31,6 @@ final class StoreTail implements StreamCursor.Host {
     private static final int PAGE_BYTES = 1 << 16;
 
     private final LiveSession session;
-    private final SessionReplica here;
     private final ClusterWriter store;
     private final StreamWriters writers;
     private final Tails tails;
@@ -70,7 +68,6 @@ final class StoreTail implements StreamCursor.Host {
             StreamCursor.Start start,
             List<RequestId> open) {
         this.session = session;
-        this.here = session.replica();
         this.store = store;
         this.writers = writers;
         this.tails = tails;
@@ -105,18 +102,18 @@ final class StoreTail implements StreamCursor.Host {
 
     /** The client begins to read; false if the session is at its end. */
     boolean enter(Attachment how) {
-        return here.enter(cursor, open, how);
+        return session.readers().enter(cursor, open, how);
     }
 
     /** The client does not begin to read, for the session has ended. */
     void endReading() {
-        here.endReading(cursor, open);
+        session.readers().endReading(cursor, open);
     }
 
     /** A newer connection reads the stream. */
     void supersede() {
-        here.leave(cursor, Close.IN_ORDER);
-        here.supersede(cursor);
+        session.readers().leave(cursor, Close.IN_ORDER);
+        session.readers().supersede(cursor);
     }
 
     /** There may be more. */
@@ -170,7 +167,7 @@ final class StoreTail implements StreamCursor.Host {
                 // there may be another page
                 hinted = true;
             } else if (reads && failure == null && last) {
-                page.tellAtEnd(lost ? here.lostErrors(open) : List.of(), step);
+                page.tellAtEnd(lost ? session.lostErrors(open) : List.of(), step);
                 page.end(EndReason.COMPLETED, step);
             }
             if (page.head() != null || page.ended().isPresent()) {
@@ -181,7 +178,7 @@ final class StoreTail implements StreamCursor.Host {
             return reads;
         });
         if (LastingQuestions.causeOf(failure) instanceof UnreadableException unreadable) {
-            here.unreadable(unreadable);
+            session.unreadable(unreadable);
         } else if (failure != null) {
             logger.debug("a stream could not be read from the store", failure);
         }
@@ -255,7 +252,7 @@ final class StoreTail implements StreamCursor.Host {
 
     @Override
     public <T> T step(Function<Step, T> decision) {
-        return here.step(decision);
+        return session.log().step(decision);
     }
 
     @Override
@@ -264,7 +261,7 @@ final class StoreTail implements StreamCursor.Host {
     @Override
     public void confirmed(StreamCursor reader, long offset) {
         if (listening()) {
-            here.confirm(offset);
+            session.readers().confirm(offset);
             store.peers().tellOthers(session.key(), new NodeMessage.Confirmed(session.key(), offset));
         }
     }
@@ -275,7 +272,7 @@ final class StoreTail implements StreamCursor.Host {
             closed = true;
             return page.ended().filter(EndReason.COMPLETED::equals).isPresent();
         });
-        here.leave(cursor, how);
+        session.readers().leave(cursor, how);
         if (!tails.remove(session, this) || how == Close.BROKEN) {
             return;
         }
@@ -288,7 +285,7 @@ final class StoreTail implements StreamCursor.Host {
 
     @Override
     public void missed(StreamId stream) {
-        here.missed(stream);
+        session.readers().missed(stream);
     }
 
     @Override

@@ -111,7 +111,7 @@ final class StreamWriters {
             int writer = writer(stream, heir);
             if (isHere(key, writer)) {
                 // who has become the heir may not have got what there is to inherit
-                return session.replica().writes(stream)
+                return session.writes(stream)
                         ? is(new Here())
                         : alone(session, stream, seen, () -> take(session, stream, seen));
             }
@@ -138,7 +138,7 @@ final class StreamWriters {
 
     private CompletionStage<Long> heir(LiveSession session, StreamId stream) {
         long nobody = SharedSessionStore.NO_TOKEN;
-        return store.token(session.key(), session.replica().epoch(), stream, Part.HEIR, nobody, nobody);
+        return store.token(session.key(), session.epoch(), stream, Part.HEIR, nobody, nobody);
     }
 
     /** The counter of the epoch that writes a stream. */
@@ -182,8 +182,8 @@ final class StreamWriters {
                     return store.fence(key, dead.stream().map(Member::epoch));
                 })
                 .thenCompose(fenced -> {
-                    long own = session.replica().epoch().counter();
-                    return store.token(key, session.replica().epoch(), stream, Part.HEIR, heir, own)
+                    long own = session.epoch().counter();
+                    return store.token(key, session.epoch(), stream, Part.HEIR, heir, own)
                             .thenCompose(now -> now == own ? take(session, stream, seen) : NOT_HERE);
                 });
     }
@@ -193,16 +193,16 @@ final class StreamWriters {
      * store may have lost something.
      */
     private static CompletionStage<Boolean> newest(LiveSession session, Look look) {
-        return session.replica().epoch().counter() < Math.max(look.epoch().counter(), look.certainFrom())
-                ? session.replica().renew()
+        return session.epoch().counter() < Math.max(look.epoch().counter(), look.certainFrom())
+                ? session.renew()
                 : CompletableFuture.completedFuture(true);
     }
 
     private CompletionStage<Boolean> take(LiveSession session, StreamId stream, long seen) {
         SessionKey key = session.key();
         // what has ended here is over in the store too
-        return session.replica()
-                .settled()
+        return session.log()
+                .settledUnlessStuck()
                 .thenCompose(settled -> store.look(key))
                 .thenCompose(look -> {
                     RunningCall running = look.map(
@@ -215,7 +215,7 @@ final class StreamWriters {
                     return store.all(key, stream)
                             .thenCompose(events -> Placement.mayRun(placement, session)
                                     .thenApply(mayRun -> {
-                                        session.replica().inherit(stream, running, events, extent, seen, mayRun);
+                                        session.opening().inherit(stream, running, events, extent, seen, mayRun);
                                         return true;
                                     }));
                 });
@@ -223,7 +223,7 @@ final class StreamWriters {
 
     /** The client of a session has everything of a stream. */
     void delivered(LiveSession session, StreamId stream) {
-        if (session.replica().delivered(stream)) {
+        if (session.readers().delivered(stream)) {
             return;
         }
         StoreQuestion.ask(() -> keeper(session, stream))
@@ -236,7 +236,7 @@ final class StreamWriters {
     void delivered(LiveSession session, StreamId stream, String keeper) {
         if (keeper.isEmpty()) {
             delivered(session, stream);
-        } else if (!session.replica().delivered(stream)) {
+        } else if (!session.readers().delivered(stream)) {
             tell(keeper, session, stream);
         }
     }
@@ -275,7 +275,7 @@ final class StreamWriters {
         return store.read(session.key(), StreamId.LISTENING, after, READ_BYTES).thenCompose(events -> {
             List<Event> had =
                     events.stream().filter(event -> event.offset() <= through).toList();
-            session.replica().trim(had.stream().filter(gone).toList());
+            session.readers().trim(had.stream().filter(gone).toList());
             return had.isEmpty() || had.size() < events.size()
                     ? SessionLog.DONE
                     : trim(session, had.get(had.size() - 1).offset(), through, gone);
@@ -301,7 +301,7 @@ final class StreamWriters {
             return extent.isEmpty()
                     ? SessionLog.DONE
                     : store.all(key, stream)
-                            .thenAccept(kept -> session.replica().adopt(stream, kept, extent.get()));
+                            .thenAccept(kept -> session.readers().adopt(stream, kept, extent.get()));
         });
     }
 }

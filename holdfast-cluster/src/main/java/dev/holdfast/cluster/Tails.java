@@ -114,7 +114,7 @@ final class Tails {
         } else if (store.membership(session.key())
                 .filter(own -> own.reader(stream) == token)
                 .isPresent()) {
-            session.replica().supersede(stream);
+            session.readers().supersede(stream);
         }
     }
 
@@ -197,8 +197,7 @@ final class Tails {
         /** Nobody may have told this node that a newer connection reads, or that the session is not its any more. */
         private void lookAtToken(StoreTail reader) {
             long own = reader.token();
-            StoreQuestion.ask(() -> store.token(
-                            session.key(), session.replica().epoch(), reader.stream(), Part.READER, own, own))
+            StoreQuestion.ask(() -> store.token(session.key(), session.epoch(), reader.stream(), Part.READER, own, own))
                     .thenAccept(now -> {
                         if (now != own && now != SharedSessionStore.NO_TOKEN) {
                             superseded(session, reader.stream(), own);

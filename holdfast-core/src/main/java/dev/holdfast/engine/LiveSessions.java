@@ -57,7 +57,9 @@ final class LiveSessions {
     /** Those of which something is left, in memory or in a backend that has yet to end. */
     private final AtomicInteger present = new AtomicInteger();
 
-    private final Quota running;
+    /** The requests in flight, here or on their way to other nodes. */
+    final Quota running;
+
     private final AtomicInteger forwarded = new AtomicInteger();
     private final AtomicInteger closingBackends = new AtomicInteger();
     private final AtomicInteger taken = new AtomicInteger();
@@ -357,16 +359,6 @@ final class LiveSessions {
     /** How many requests are in flight, here or on their way to other nodes. */
     int running() {
         return Math.toIntExact(running.taken());
-    }
-
-    /** Why so many more requests of a principal may not be in flight, if they may not. */
-    Optional<Refusal> noRoomFor(String principal, int requests) {
-        return running.refusal(principal, requests);
-    }
-
-    /** So many more requests of a principal are in flight, or fewer. */
-    void running(String principal, int more) {
-        running.add(principal, more);
     }
 
     /** How many calls are on their way to other nodes, and have no outcome yet. */

@@ -73,7 +73,7 @@ final class Opener {
     }
 
     private LiveSession session(String principal, Lifetime lifetime, boolean listensOnly) {
-        return new LiveSession(host, principal, RecordState.Seed.opened(lifetime, listensOnly, host.random()));
+        return new LiveSession(host, principal, RecordState.Seed.opened(lifetime, listensOnly, host.random));
     }
 
     private static CompletionStage<Opening> orAbandoned(LiveSession session, CompletionStage<Opening> opening) {
@@ -103,7 +103,7 @@ final class Opener {
         }
         if (outcome instanceof Backend.Unreachable unreachable) {
             if (!host.draining()) {
-                host.telemetry().refused(Refusal.BACKEND_OPENING, unreachable.cause());
+                host.telemetry.refused(Refusal.BACKEND_OPENING, unreachable.cause());
             }
             return refuse(session, unreachable.response());
         }
@@ -140,7 +140,7 @@ final class Opener {
         }
         if (!cluster.holds(session.key())) {
             // when the lease was lost this session was not in memory yet, and nobody gave it up
-            session.replica().leaseLost();
+            session.leaseLost();
         }
         return opening;
     }
@@ -161,7 +161,7 @@ final class Opener {
 
     private String newId() {
         byte[] bytes = new byte[ID_BYTES];
-        host.random().nextBytes(bytes);
+        host.random.nextBytes(bytes);
         return Base64.getUrlEncoder().withoutPadding().encodeToString(bytes);
     }
 }

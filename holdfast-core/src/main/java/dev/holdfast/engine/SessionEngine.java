@@ -334,12 +334,12 @@ public final class SessionEngine implements AutoCloseable {
 
     /** How many bytes of memory a request takes, see {@link Backend#requestMemory}. */
     public long requestMemory(long bytes, long tokens) {
-        return host.backend().requestMemory(bytes, tokens);
+        return host.backend.requestMemory(bytes, tokens);
     }
 
     /** Whether calls have to be made on the threads of their requests, see {@link Backend#executesImmediately}. */
     public boolean executesImmediately() {
-        return host.backend().executesImmediately();
+        return host.backend.executesImmediately();
     }
 
     /** The clock that all deadlines follow, in nanoseconds; only differences mean something. */

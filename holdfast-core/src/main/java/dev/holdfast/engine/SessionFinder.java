@@ -89,7 +89,7 @@ final class SessionFinder {
         SessionKey key = SessionKey.of(id, principal);
         Optional<LiveSession> session = live.get(key);
         if (session.isEmpty()) {
-            return host.durable() ? restore(key, id, principal) : MISSING;
+            return host.durable ? restore(key, id, principal) : MISSING;
         }
         if (session.get().touch()) {
             return CompletableFuture.completedFuture(new Found(cluster.face(session.get())));
@@ -124,8 +124,8 @@ final class SessionFinder {
                 parked.add(
                         key,
                         was.map(known -> known.claimed(epoch))
-                                .orElseGet(() -> new Parked(
-                                        id, principal, epoch, 0, host.clock().now(), left.toNanos())));
+                                .orElseGet(
+                                        () -> new Parked(id, principal, epoch, 0, host.clock.now(), left.toNanos())));
             }
         };
         CompletionStage<Finding> found = refusal.isPresent()
@@ -136,7 +136,7 @@ final class SessionFinder {
                         parked.gone(key);
                     }
                     if (failure != null && causeOf(failure) instanceof UnreadableException unreadable) {
-                        host.telemetry().unreadable(id, unreadable);
+                        host.telemetry.unreadable(id, unreadable);
                         return deleteStored(key, id, principal, EndReason.RESTORE_FAILED);
                     }
                     if (finding instanceof Missing) {
@@ -178,7 +178,7 @@ final class SessionFinder {
     /** Ends the parked sessions whose deadline has passed; what the store does not let go is tried again by a later sweep. */
     void sweep(long now) {
         parked.forEach((key, session) -> {
-            if (host.clock().passed(session.nanos(), session.since(), now) && !pause.lasts(now)) {
+            if (host.clock.passed(session.nanos(), session.since(), now) && !pause.lasts(now)) {
                 moves.of(key, () -> expire(key, session, now));
             }
         });
@@ -192,7 +192,7 @@ final class SessionFinder {
             if (failure != null) {
                 // the store may have it still: who waits here looks for it there
                 pause.failed(now);
-                host.telemetry().notDeleted(session.id(), failure);
+                host.telemetry.notDeleted(session.id(), failure);
                 return Optional.empty();
             }
             pause.succeeded();
@@ -207,11 +207,8 @@ final class SessionFinder {
     }
 
     private void expired(Parked session) {
-        host.telemetry()
-                .expiredInStore(
-                        session.id(),
-                        session.principal(),
-                        Duration.ofNanos(host.clock().now() - session.since()));
+        host.telemetry.expiredInStore(
+                session.id(), session.principal(), Duration.ofNanos(host.clock.now() - session.since()));
     }
 
     /**
@@ -224,7 +221,7 @@ final class SessionFinder {
         SessionKey key = SessionKey.of(id, principal);
         Optional<LiveSession> session = live.get(key);
         if (session.isEmpty()) {
-            return host.durable() ? terminateStored(key, id, principal, kinds) : NOTHING;
+            return host.durable ? terminateStored(key, id, principal, kinds) : NOTHING;
         }
         if (!kinds.test(session.get().listensOnly() ? SessionRecord.LISTENING_SESSION : SessionRecord.SESSION)) {
             return NOTHING;
@@ -275,7 +272,7 @@ final class SessionFinder {
             SessionKey key, String id, String principal, EndReason why) {
         return StoreQuestion.ask(() -> host.store().delete(key)).thenApply(done -> {
             parked.remove(key);
-            host.telemetry().closedInStore(id, principal, why);
+            host.telemetry.closedInStore(id, principal, why);
             return Optional.of(new Missing());
         });
     }
@@ -293,7 +290,7 @@ final class SessionFinder {
      */
     private CompletionStage<Finding> claimStored(
             SessionKey key, String id, String principal, BiConsumer<Epoch, Duration> turnedAway) {
-        return StoreQuestion.ask(() -> host.store().claim(key, host.random().nextInt()))
+        return StoreQuestion.ask(() -> host.store().claim(key, host.random.nextInt()))
                 .thenCompose(claim -> claim.isEmpty()
                         ? MISSING
                         : orForgotten(key, () -> bring(key, id, principal, claim.get(), turnedAway)));

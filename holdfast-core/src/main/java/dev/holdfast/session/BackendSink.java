@@ -43,7 +43,7 @@ final class BackendSink implements ListeningSink {
         String name = Long.toString(present.nonce(), 36) + "." + incarnation;
         try {
             return core.host
-                    .backend()
+                    .backend
                     .open(new Backend.OpenRequest(initialize, core.principal, name, restores), this)
                     .whenComplete((outcome, failure) -> opened());
         } catch (Throwable e) {
@@ -101,7 +101,7 @@ final class BackendSink implements ListeningSink {
 
     @Override
     public void unsolicited() {
-        core.host.telemetry().unsolicited();
+        core.host.telemetry.unsolicited();
     }
 
     @Override

@@ -299,8 +299,7 @@ final class BackendSlot {
 
     private boolean add(User user, Step step) {
         long bytes = user.bytes();
-        if (waiting.size() >= MOST_WAITING
-                || waitingBytes + bytes > core.host.limits().sessionBytes()) {
+        if (waiting.size() >= MOST_WAITING || waitingBytes + bytes > core.host.limits.sessionBytes()) {
             return false;
         }
         waiting.addLast(new Waiting(user, bytes));
@@ -456,14 +455,14 @@ final class BackendSlot {
 
     private void tell(RestoreOutcome outcome, Step step) {
         Duration took = Duration.ofNanos(core.clock.now() - restoringSince);
-        step.then(() -> core.host.telemetry().restoreEnded(core.id(), outcome, took));
+        step.then(() -> core.host.telemetry.restoreEnded(core.id(), outcome, took));
     }
 
     /** The session cannot go on with any backend: nobody gets another one, though the end of the session may take its time. */
     private void giveUp(int restored, String cause) {
         core.log.run(step -> {
             if (endRestore(restored, cause, RestoreOutcome.FAILED, step)) {
-                step.then(() -> core.host.telemetry().backendNotRestored(core.id(), cause));
+                step.then(() -> core.host.telemetry.backendNotRestored(core.id(), cause));
                 close(step);
                 step.end(EndReason.RESTORE_FAILED);
             }
@@ -531,7 +530,7 @@ final class BackendSlot {
         List<User> again = calls.untouched(untouched, request -> request.incarnation() == which, step);
         outbound.backendLost(cause, step);
         addAll(again, step).forEach(user -> user.turnAway(cause, step));
-        step.then(() -> core.host.telemetry().backendLost(core.id(), cause));
+        step.then(() -> core.host.telemetry.backendLost(core.id(), cause));
         dead.ifPresent(last -> step.then(() -> BackendSink.close(last, core)));
         replace(which, cause, step);
     }
@@ -579,7 +578,7 @@ final class BackendSlot {
             // what it has set there must not keep it in memory
             sink = null;
             outbound.backendLost("another session needed the backend", step);
-            step.then(() -> core.host.telemetry().backendReleased(core.id()));
+            step.then(() -> core.host.telemetry.backendReleased(core.id()));
             step.then(() -> BackendSink.close(unused, core));
             return true;
         });

@@ -23,7 +23,8 @@ public final class CallOnItsWay {
     private long number = Cancellation.ANY;
     private final Map<RequestId, Cancellation> cancelled = new LinkedHashMap<>(0);
 
-    CallOnItsWay(SessionCore core, List<InboundMessage> requests) {
+    /** A call that is to set out for the node that has the backend. */
+    public CallOnItsWay(SessionCore core, List<InboundMessage> requests) {
         this.core = core;
         this.requests = requests;
     }
@@ -55,7 +56,7 @@ public final class CallOnItsWay {
         if (noRoom.isEmpty()) {
             behind = core.requests.heard(requests);
             core.requests.setOut(this, step);
-            core.host.running(core.principal, requests.size());
+            core.host.running.add(core.principal, requests.size());
         }
         return noRoom.map(Call.Refused::new);
     }
@@ -69,7 +70,7 @@ public final class CallOnItsWay {
 
     /** Its requests run here from now on, or nowhere, or elsewhere. */
     void arrive(Step step) {
-        core.host.running(core.principal, -core.requests.arrive(this, step));
+        core.host.running.add(core.principal, -core.requests.arrive(this, step));
     }
 
     public List<InboundMessage> requests() {

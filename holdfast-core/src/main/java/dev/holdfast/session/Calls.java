@@ -69,8 +69,7 @@ final class Calls {
             if (!core.outbox.open() || core.host.store().trouble().isPresent()) {
                 return () -> CompletableFuture.failedFuture(new StoreUnavailableException(null));
             }
-            boolean prompt =
-                    !core.listensOnly && !core.host.shared() && core.host.storeWorks() && core.outbox.answered();
+            boolean prompt = !core.listensOnly && !core.host.shared && core.host.storeWorks() && core.outbox.answered();
             long now = core.clock.now();
             Lifecycle.Move move = prompt ? core.lifecycle.callAttached(now) : core.lifecycle.callStarted(now);
             if (!move.quiet()) {
@@ -82,7 +81,7 @@ final class Calls {
             List<RequestId> ids = ids(messages);
             LiveCall call = create(messages, ids, number, now, step);
             call.behind = behind.orElseGet(() -> core.requests.heard(messages));
-            core.host.running(core.principal, messages.size());
+            core.host.running.add(core.principal, messages.size());
             if (extension.length > 0) {
                 call.mayBeRerun(step);
             }
@@ -105,7 +104,7 @@ final class Calls {
         return core.reruns()
                 && messages.size() == 1
                 && !LiveCall.initializes(messages.get(0))
-                && core.host.backend().mayBeRerun(messages.get(0), core.principal);
+                && core.host.backend.mayBeRerun(messages.get(0), core.principal);
     }
 
     private Optional<Call.Outcome> refusal(List<InboundMessage> messages) {
@@ -414,7 +413,7 @@ final class Calls {
         for (LiveCall.Request request : late) {
             outbound.fail(request, "the call took longer than " + EngineClock.text(core.lifetime.call()), step);
             request.stop(step);
-            step.then(() -> core.host.telemetry().timedOut(core.id()));
+            step.then(() -> core.host.telemetry.timedOut(core.id()));
         }
     }
 

@@ -33,7 +33,7 @@ import org.slf4j.LoggerFactory;
  * <p>What the backend before has accepted stands in the journal when the store has its answer: its successor gets it, whose replay
  * may have begun without it.
  */
-final class CatchUp {
+public final class CatchUp {
     private static final Logger logger = LoggerFactory.getLogger(CatchUp.class);
 
     /** So many requests are on their way at once: a journal may have thousands. */
@@ -48,7 +48,7 @@ final class CatchUp {
     }
 
     /** Completes when the backend has what it lacked; whatever becomes of that, the session goes on. */
-    CompletionStage<Void> to(SessionRecord record) {
+    public CompletionStage<Void> to(SessionRecord record) {
         Map<String, InboundMessage> wanted = wanted(record);
         CompletableFuture<Void> done = new CompletableFuture<>();
         core.log.run(step -> {
@@ -69,9 +69,25 @@ final class CatchUp {
     }
 
     /** Brings the journal alone there: the backend is yet to be opened, and gets it then. */
-    void follow(SessionRecord record) {
+    public void follow(SessionRecord record) {
         Map<String, InboundMessage> wanted = wanted(record);
         core.log.run(step -> become(record.revision(), wanted, step));
+    }
+
+    /** Whether no backend was here yet. */
+    public boolean lacksBackend() {
+        return backend.presence() == BackendSlot.Presence.PENDING;
+    }
+
+    /**
+     * Opens the first backend here, which exists once and is to be on this node. One that takes headers of a request along waits for
+     * that; the next one after a loss is opened when it is needed. Where nobody can open it now, whoever needs it asks again.
+     */
+    public void openBackend() {
+        boolean missing = lacksBackend() && !core.host.draining() && !core.host.backend.needsContext();
+        if (missing) {
+            boolean unused = core.host.elsewhere(backend::restore);
+        }
     }
 
     private Map<String, InboundMessage> wanted(SessionRecord record) {
@@ -94,8 +110,7 @@ final class CatchUp {
     }
 
     private InboundMessage message(String key, byte[] bytes) {
-        InboundMessage read =
-                UnreadableException.read(() -> core.host.messages().read(bytes));
+        InboundMessage read = UnreadableException.read(() -> core.host.messages.read(bytes));
         return new InboundMessage(
                 read.kind(), read.id(), read.method(), bytes, new JournalChange.Put(key), InboundMessage.NO_CONTEXT);
     }

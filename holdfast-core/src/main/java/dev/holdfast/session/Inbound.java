@@ -50,7 +50,7 @@ final class Inbound {
             core.negotiated(opened.revision());
             core.log.run(step -> core.journal.accepted(request.message(), step));
             if (!core.lifecycle.closed()) {
-                core.host.telemetry().introduced(core::told);
+                core.host.telemetry.introduced(core::told);
             }
             outbound.introduced(request.message(), opened);
             core.host.makeRoom();
@@ -74,7 +74,7 @@ final class Inbound {
     /** A client that has left, or was sent away, is refused nothing. */
     private void count(Refusal refusal, String cause) {
         if (!core.lifecycle.closed()) {
-            core.host.telemetry().refused(refusal, cause);
+            core.host.telemetry.refused(refusal, cause);
         }
     }
 

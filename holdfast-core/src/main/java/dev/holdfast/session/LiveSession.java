@@ -87,10 +87,10 @@ public final class LiveSession extends SessionCore implements Session {
 
     @Override
     CallWatch watch(InboundMessage request, boolean again) {
-        CallWatch watch = host.telemetry().started(this, request);
+        CallWatch watch = host.telemetry.started(this, request);
         return AccessLog.tellsCalls()
                 ? new Telemetry.Guarded(
-                        AccessLog.follow(shortId(), principal, host.messages(), clock::now, request, again, watch))
+                        AccessLog.follow(shortId(), principal, host.messages, clock::now, request, again, watch))
                 : watch;
     }
 
@@ -99,9 +99,14 @@ public final class LiveSession extends SessionCore implements Session {
         return new SessionOpening(this, outbound, backend);
     }
 
-    /** What it shows to the nodes that have it too. */
-    public SessionReplica replica() {
-        return new SessionReplica(this, readers, backend, opening());
+    /** Who reads its streams, here and elsewhere, and how far. */
+    public Readers readers() {
+        return readers;
+    }
+
+    /** How its backend gets what has changed on other nodes. */
+    public CatchUp catchUp() {
+        return new CatchUp(this, backend);
     }
 
     /** How it ends, or leaves memory to come back. */

@@ -63,13 +63,13 @@ final class Outbound {
     CompletionStage<Void> send(LiveCall.Held held, OutboundMessage message) {
         LiveCall.Request request = held.request;
         boolean progress = message.kind() == EventKind.PROGRESS;
-        OptionalDouble here = progress ? core.host.messages().progress(message.bytes()) : OptionalDouble.empty();
+        OptionalDouble here = progress ? core.host.messages.progress(message.bytes()) : OptionalDouble.empty();
         Predicate<Step> taken = step -> {
             if (request.isHeldBy(held) && request.takes(message)) {
                 return !progress || request.tellsProgress(here, step);
             }
             if (progress) {
-                core.host.telemetry().unsolicited();
+                core.host.telemetry.unsolicited();
             }
             return false;
         };
@@ -168,7 +168,7 @@ final class Outbound {
     }
 
     private OutboundMessage error(LiveCall.Request request, String cause) {
-        return core.host.messages().error(request.id(), SessionCore.INTERNAL_ERROR, cause);
+        return core.host.messages.error(request.id(), SessionCore.INTERNAL_ERROR, cause);
     }
 
     /** The answer to a request on its way into the log. */
@@ -329,7 +329,7 @@ final class Outbound {
             RequestId asked = question.event.id();
             boolean heard = question.kept && question.event.kind() != EventKind.PING;
             if (asked != null && heard) {
-                OutboundMessage message = core.host.messages().cancelled(asked, cause);
+                OutboundMessage message = core.host.messages.cancelled(asked, cause);
                 tell(question.stream, message, step, again -> withdraw(question, cause, again));
             }
         });
@@ -379,7 +379,7 @@ final class Outbound {
         }
         long now = core.clock.now();
         core.lifecycle.callEnded(now);
-        core.host.running(core.principal, -call.requests.size());
+        core.host.running.add(core.principal, -call.requests.size());
         if (stream.reader().isEmpty() && call.reason() == EndReason.CANCELLED) {
             core.streams.finish(stream, now, step);
         }
@@ -393,13 +393,13 @@ final class Outbound {
 
     /** The session's first backend has begun. */
     void introduced(OutboundMessage response) {
-        Introduction said = core.host.messages().introduction(response.bytes());
+        Introduction said = core.host.messages.introduction(response.bytes());
         core.log.run(step -> core.record.introduced(said, step));
     }
 
     /** The same for a session that has its record already. */
     void introduced(InboundMessage initialize, Backend.Opened opened) {
-        Introduction said = core.host.messages().introduction(opened.response().bytes());
+        Introduction said = core.host.messages.introduction(opened.response().bytes());
         core.log.run(step -> {
             core.record.introduced(said, step);
             core.outbox.insist(
@@ -416,11 +416,11 @@ final class Outbound {
      * @param present whether it still is; asked under the lock
      */
     void replaced(BooleanSupplier present, OutboundMessage response) {
-        core.host.telemetry().restored(core.id());
-        Introduction said = core.host.messages().introduction(response.bytes());
+        core.host.telemetry.restored(core.id());
+        Introduction said = core.host.messages.introduction(response.bytes());
         core.log.run(step -> {
             if (present.getAsBoolean() && another(said, step)) {
-                step.then(() -> core.host.telemetry().backendChanged(core.id()));
+                step.then(() -> core.host.telemetry.backendChanged(core.id()));
             }
         });
     }
@@ -433,7 +433,7 @@ final class Outbound {
         core.record.introduced(before.known() ? new Introduction(said.server(), before.lists()) : said, step);
         core.outbox.whenOpen(step, this::keep);
         if (before.known()) {
-            core.host.messages().listsChanged(before.lists()).forEach(message -> announce(message, step));
+            core.host.messages.listsChanged(before.lists()).forEach(message -> announce(message, step));
         }
         return before.known();
     }

@@ -12,11 +12,16 @@ import dev.holdfast.log.Step;
 import dev.holdfast.log.StreamCursor;
 import dev.holdfast.session.Lifecycle.Move;
 import dev.holdfast.session.Lifecycle.State;
+import dev.holdfast.spi.Epoch;
+import dev.holdfast.spi.Event;
 import dev.holdfast.spi.RequestId;
+import dev.holdfast.spi.SessionRecord;
+import dev.holdfast.spi.SessionStore.Extent;
 import dev.holdfast.spi.StreamId;
 import java.time.Duration;
 import java.util.Collections;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -109,7 +114,7 @@ public final class Readers implements StreamCursor.Host {
         if (!attach(reader, step)) {
             return new Resume.Closed(core.ended());
         }
-        core.host.telemetry().attached(how, reader.waiting());
+        core.host.telemetry.attached(how, reader.waiting());
         core.requests.watching(reader.stream()).forEach(watch -> step.then(() -> watch.attached(how)));
         if (!missed) {
             return new Resume.Resumed(reader);
@@ -142,14 +147,14 @@ public final class Readers implements StreamCursor.Host {
             core.record.follow(step);
         }
         older.ifPresent(superseded -> {
-            core.host.telemetry().superseded();
+            core.host.telemetry.superseded();
             supersede(superseded, step);
         });
         return true;
     }
 
     /** A connection begins to read what other nodes write; false if the session is at its end. */
-    boolean enter(StreamCursor reader, Set<RequestId> open, Attachment how) {
+    public boolean enter(StreamCursor reader, Set<RequestId> open, Attachment how) {
         return core.log.step(step -> {
             Move move = core.lifecycle.attach(core.clock.now());
             if (move.closes() || move.reconnects()) {
@@ -166,22 +171,24 @@ public final class Readers implements StreamCursor.Host {
                 listenersOutside++;
                 core.record.follow(step);
             }
-            core.host.telemetry().attached(how, 0);
+            core.host.telemetry.attached(how, 0);
             return true;
         });
     }
 
-    /** The listening stream is read on another node. */
-    void readElsewhere() {
-        core.log.run(step -> {
-            leftAt = core.clock.now();
-            readElsewhere = OptionalLong.of(leftAt);
-            core.record.follow(step);
-        });
+    /** The client reads the listening stream on another node: the session, and the backend that is here, are in use. */
+    public void readElsewhere() {
+        if (core.alive(core.lifecycle.touch(core.clock.now()))) {
+            core.log.run(step -> {
+                leftAt = core.clock.now();
+                readElsewhere = OptionalLong.of(leftAt);
+                core.record.follow(step);
+            });
+        }
     }
 
     /** It reads no more; later calls change nothing. */
-    void leave(StreamCursor reader, StreamReader.Close how) {
+    public void leave(StreamCursor reader, StreamReader.Close how) {
         core.log.run(step -> {
             if (outside.remove(reader) == null) {
                 return;
@@ -198,12 +205,93 @@ public final class Readers implements StreamCursor.Host {
         });
     }
 
+    /**
+     * Where a client comes back that names this event. An epoch that came after the present one here is taken at its word; nobody knows
+     * whether the session had one that is older than those that are known.
+     *
+     * @param latest the latest epoch that the session has
+     * @param certainFrom the counter of the epoch since which surely nothing was lost
+     */
+    public ResumePoint resumePoint(EventId after, Epoch latest, int certainFrom) {
+        Epoch epoch = after.epoch();
+        return core.log.look(() -> {
+            Epochs epochs = core.log.epochs();
+            boolean forgotten = epochs.forgot(epoch);
+            boolean later = epoch.counter() > epochs.present().counter() && epoch.counter() < latest.counter();
+            boolean ours = forgotten || later || epoch.equals(latest) || epochs.had(epoch);
+            return new ResumePoint(after, ours, forgotten || epoch.counter() < certainFrom);
+        });
+    }
+
+    /** Up to which offset its client has surely read the listening stream, as far as the store knows, or this node. */
+    public long confirmed(SessionRecord record) {
+        long here = core.log.look(() -> core.streams.listening().confirmed());
+        return Math.max(here, RecordState.Extension.of(record).confirmed());
+    }
+
+    /** Ends a reader that could not {@link #enter}, for the session has ended. */
+    public void endReading(StreamCursor reader, Set<RequestId> open) {
+        core.log.run(step -> end(reader, open, core.ended(), step));
+    }
+
+    /** The client has everything of a call's stream, on whatever node it has read it; false if that is not kept here. */
+    public boolean delivered(StreamId stream) {
+        long now = core.clock.now();
+        return core.log.step(step -> {
+            Optional<LiveStream> found = core.streams.find(stream);
+            found.filter(kept -> kept.ended().isPresent()).ifPresent(kept -> core.streams.finish(kept, now, step));
+            return found.isPresent();
+        });
+    }
+
+    /** Keeps, as long as its own, a call's stream whose client has everything, and whose writer is gone. */
+    public void adopt(StreamId stream, List<Event> kept, Extent extent) {
+        long now = core.clock.now();
+        core.log.run(step -> {
+            if (core.lifecycle.closed() || core.streams.find(stream).isPresent()) {
+                return;
+            }
+            LiveStream adopted = core.streams.restore(stream, List.of(), kept, extent, step);
+            adopted.end(EndReason.COMPLETED, step);
+            core.streams.finish(adopted, now, step);
+            core.streams.retention().makeRoom(step);
+            core.outbox.flush(step);
+        });
+    }
+
+    /** The client has everything of the listening stream up to here, whoever wrote it. */
+    public void confirm(long offset) {
+        core.log.run(step -> {
+            core.record.follow(step);
+            core.streams.listening().advance(offset, step);
+            core.streams.retention().confirm(core.streams.listening(), offset, step);
+        });
+    }
+
+    /** The client has come back with a cursor: the same, and what it has is released. */
+    public void release(long offset) {
+        core.log.run(step -> {
+            core.record.follow(step);
+            core.streams.listening().advance(offset, step);
+            core.streams.retention().release(core.streams.listening(), offset, step);
+            core.outbox.flush(step);
+        });
+    }
+
+    /** Lets the store forget what nodes have sent on the listening stream that are gone, and the client has. */
+    public void trim(List<Event> had) {
+        core.log.run(step -> {
+            had.forEach(event -> core.outbox.trim(event.stream(), event.offset(), step));
+            core.outbox.flush(step);
+        });
+    }
+
     /** A newer connection reads the stream of a call on another node. */
-    void supersede(StreamId id) {
+    public void supersede(StreamId id) {
         core.log.run(step -> core.streams
                 .find(id)
                 .ifPresent(stream -> stream.reader().ifPresent(older -> {
-                    core.host.telemetry().superseded();
+                    core.host.telemetry.superseded();
                     retire(stream, older, step);
                 })));
     }
@@ -238,7 +326,7 @@ public final class Readers implements StreamCursor.Host {
     }
 
     /** A newer connection reads in the place of one outside of the session's streams. */
-    void supersede(StreamCursor older) {
+    public void supersede(StreamCursor older) {
         core.log.run(step -> supersede(older, step));
     }
 
@@ -293,7 +381,7 @@ public final class Readers implements StreamCursor.Host {
     private void detached(State seen, Step step) {
         Duration grace = core.lifetime.grace();
         if (!grace.isZero()) {
-            step.then(() -> core.host.telemetry().detached(core.id(), grace));
+            step.then(() -> core.host.telemetry.detached(core.id(), grace));
         } else if (core.endsEverywhere(EndReason.DISCONNECTED)) {
             step.end(EndReason.DISCONNECTED);
         } else {
@@ -312,7 +400,7 @@ public final class Readers implements StreamCursor.Host {
 
     @Override
     public void missed(StreamId stream) {
-        core.host.telemetry().gap(core.id(), stream.epoch() + "." + stream.number());
+        core.host.telemetry.gap(core.id(), stream.epoch() + "." + stream.number());
     }
 
     @Override
@@ -369,7 +457,7 @@ public final class Readers implements StreamCursor.Host {
     /** Whether a client reads the listening stream, or has read it so lately that it may be on its way back. */
     boolean followed() {
         return core.log.look(() -> {
-            boolean gone = core.host.clock().passed(core.lifetime.graceNanos(), leftAt, core.clock.now());
+            boolean gone = core.host.clock.passed(core.lifetime.graceNanos(), leftAt, core.clock.now());
             boolean mayReturn = core.record.followed() && !gone;
             return mayReturn || isRead();
         });

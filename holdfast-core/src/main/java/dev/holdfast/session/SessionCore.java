@@ -14,7 +14,9 @@ import dev.holdfast.log.SessionLog;
 import dev.holdfast.log.Step;
 import dev.holdfast.log.Streams;
 import dev.holdfast.session.Lifecycle.Move;
+import dev.holdfast.session.LiveCall.Cancellation;
 import dev.holdfast.session.StoreQuestion.LeaseLostException;
+import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.JournalChange;
@@ -23,6 +25,7 @@ import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.StaleEpochException;
+import dev.holdfast.spi.StreamId;
 import dev.holdfast.spi.UnreadableSessionException;
 import java.time.Duration;
 import java.util.Collection;
@@ -44,6 +47,9 @@ import org.slf4j.LoggerFactory;
 public abstract class SessionCore {
     static final int INTERNAL_ERROR = -32603;
     private static final Logger logger = LoggerFactory.getLogger(SessionCore.class);
+    /** Each node that has the session gets a cancellation, and more than once. */
+    private static final int MOST_CANCELLATION_BYTES = 4 << 10;
+
     private static final String LOST = "the response to this request is lost: the session store has it no more";
     private static final String GIVEN_UP = "the client has not answered, and too much waits for it";
     /** After so many failures of the store the pause does not grow any more: 3.2 s. */
@@ -77,20 +83,20 @@ public abstract class SessionCore {
 
     SessionCore(SessionHost host, String principal, RecordState.Seed seed) {
         this.host = host;
-        this.clock = host.clock();
+        this.clock = host.clock;
         this.principal = principal;
         this.lifetime = seed.lifetime();
         this.listensOnly = seed.listensOnly();
         this.since = clock.now();
         this.returned = seed.epoch().counter() > 1;
         this.lifecycle = new Lifecycle(lifetime, clock);
-        this.record = new RecordState(host.wallClock(), seed, host.cluster().born(seed), host.durable());
+        this.record = new RecordState(host.wallClock, seed, host.cluster().born(seed), host.durable);
         this.log = new SessionLog(
                 host.store(), host.cluster().writer(), new Epochs(seed.epochs(), seed.certainFrom()), new LogOwner());
         this.outbox = log.outbox();
         boolean forgetful = listensOnly && lifetime.grace().isZero();
-        this.streams = new Streams(host.streams(), lifetime, log, forgetful);
-        this.journal = new Journal(host.limits(), requests, this::hold);
+        this.streams = new Streams(host.streams, lifetime, log, forgetful);
+        this.journal = new Journal(host.limits, requests, this::hold);
     }
 
     /** Ends it, unless it has ended. */
@@ -167,14 +173,14 @@ public abstract class SessionCore {
     /** What the access log tells of it now. */
     AccessLog.Subject told() {
         MessageFactory.Client client = log.look(journal::introduction)
-                .map(message -> host.messages().client(message.bytes()))
+                .map(message -> host.messages.client(message.bytes()))
                 .orElse(MessageFactory.Client.UNKNOWN);
         return new AccessLog.Subject(
                 shortId(), revision, principal, listensOnly, client, log.look(requests::begun), since, clock.now());
     }
 
     boolean outlives() {
-        return host.durable() && !lifetime.grace().isZero();
+        return host.durable && !lifetime.grace().isZero();
     }
 
     /**
@@ -182,7 +188,7 @@ public abstract class SessionCore {
      * belongs on the thread of its request, which is gone with the process.
      */
     boolean reruns() {
-        return outlives() && !host.backend().executesImmediately();
+        return outlives() && !host.backend.executesImmediately();
     }
 
     /**
@@ -196,10 +202,10 @@ public abstract class SessionCore {
 
     /** Why so many more requests must not be in flight now, if so. */
     Optional<Refusal> noRoomFor(int more) {
-        if (requests.running() + more > host.limits().runningCalls()) {
+        if (requests.running() + more > host.limits.runningCalls()) {
             return Optional.of(Refusal.SESSION_CALLS);
         }
-        return host.noRoomFor(principal, more);
+        return host.running.refusal(principal, more);
     }
 
     /** It keeps so many more bytes, or fewer, beside the messages for its client. */
@@ -230,7 +236,7 @@ public abstract class SessionCore {
         if (move.closes()) {
             closed(move);
         } else if (move.reconnects()) {
-            host.telemetry().reconnected(id);
+            host.telemetry.reconnected(id);
         }
         return !move.leavesClosed();
     }
@@ -260,13 +266,13 @@ public abstract class SessionCore {
 
     private List<OutboundMessage> errors(Collection<RequestId> unanswered, String cause) {
         return unanswered.stream()
-                .map(request -> host.messages().error(request, INTERNAL_ERROR, cause))
+                .map(request -> host.messages.error(request, INTERNAL_ERROR, cause))
                 .toList();
     }
 
     /** What a question of the backend gets in the place of the client's answer. */
     InboundMessage errorFor(RequestId question, String cause) {
-        byte[] error = host.messages().error(question, INTERNAL_ERROR, cause).bytes();
+        byte[] error = host.messages.error(question, INTERNAL_ERROR, cause).bytes();
         return new InboundMessage(
                 InboundMessage.Kind.RESPONSE, question, "", error, JournalChange.NONE, InboundMessage.NO_CONTEXT);
     }
@@ -292,9 +298,101 @@ public abstract class SessionCore {
     /** What the store has of it will never be readable: it ends on every node. */
     public void unreadable(Throwable why) {
         if (!lifecycle.closed()) {
-            host.telemetry().unreadable(id, why);
+            host.telemetry.unreadable(id, why);
             end(EndReason.RESTORE_FAILED);
         }
+    }
+
+    public Epoch epoch() {
+        return log.look(log.epochs()::present);
+    }
+
+    /** Whether the stream of a call is written here. */
+    public boolean writes(StreamId stream) {
+        return !stream.equals(StreamId.LISTENING) && log.look(() -> isWritten(stream));
+    }
+
+    /** The answers to a call may go to the listening stream. */
+    boolean isWritten(StreamId stream) {
+        return streams.find(stream).isPresent()
+                || requests.all().stream().anyMatch(request -> request.call.id.equals(stream));
+    }
+
+    /** The store takes nothing, and may go on so for long: no client waits for what is on its way. */
+    public void dismissClients(Throwable failure) {
+        log.run(step -> outbox.dismissClients(failure, step));
+    }
+
+    /** Gets an epoch that is newer than all others; completes with whether it has one. */
+    public CompletionStage<Boolean> renew() {
+        return log.renew(host.random.nextInt());
+    }
+
+    /**
+     * Makes an empty commit, by which the store tells whether it has lost what was written here under an epoch before this counter. If so,
+     * the session is fenced here, as by any commit; else it gets a newer epoch.
+     */
+    public void prove(int certainFrom) {
+        if (epoch().counter() >= certainFrom) {
+            return;
+        }
+        Pending nothing = new Pending(null, List.of());
+        log.run(step -> {
+            if (outbox.open()) {
+                outbox.add(nothing, step);
+            }
+        });
+        log.stageOf(nothing).thenCompose(kept -> renew());
+    }
+
+    /** What other nodes hear of a cancellation: of one that says much, no more than which request it is. */
+    public Cancellation toldElsewhere(Cancellation cancellation) {
+        if (cancellation.notification().bytes().length <= MOST_CANCELLATION_BYTES) {
+            return cancellation;
+        }
+        MessageFactory messages = host.messages;
+        InboundMessage notification =
+                messages.read(messages.cancelled(cancellation.request(), "the client has cancelled it")
+                        .bytes());
+        return new Cancellation(cancellation.request(), notification, cancellation.number(), cancellation.call());
+    }
+
+    /** What a question gets in the place of a client's answer that is too large to reach the node that has asked. */
+    public InboundMessage tooLarge(InboundMessage response) {
+        RequestId id = response.requiredId();
+        byte[] error = host.messages
+                .error(id, SessionCore.INTERNAL_ERROR, "the client's answer is too large for the session store")
+                .bytes();
+        return new InboundMessage(
+                InboundMessage.Kind.RESPONSE, id, "", error, JournalChange.NONE, InboundMessage.NO_CONTEXT);
+    }
+
+    /** The client cancels a request: if it is on its way from here, it is not sent any more. */
+    public void cancelOnItsWay(Cancellation cancellation) {
+        log.run(step -> requests.cancelOnItsWay(cancellation, step));
+    }
+
+    public boolean draining() {
+        return host.draining();
+    }
+
+    /** Its epoch was fenced: nothing is written here any more, and clients come back, to whatever node. */
+    public void fenced() {
+        Epoch present = epoch();
+        abandon(new StaleEpochException(present, present), EndReason.TAKEN_OVER);
+    }
+
+    /** This node has lost its lease: the same, but nobody has to have taken the session over. */
+    public void leaseLost() {
+        abandon(new LeaseLostException(), endWithLease());
+    }
+
+    private void abandon(RuntimeException cause, EndReason why) {
+        log.run(step -> {
+            takenOver(step);
+            outbox.fence(cause, step);
+            step.end(why);
+        });
     }
 
     /**
@@ -363,7 +461,7 @@ public abstract class SessionCore {
         @Override
         public void doubtful(Throwable failure, Step step) {
             boolean lost = failure instanceof LeaseLostException;
-            if (lost || (failure instanceof StaleEpochException && host.shared())) {
+            if (lost || (failure instanceof StaleEpochException && host.shared)) {
                 takenOver(step);
                 outbox.dismissWaiting(step);
                 step.end(lost ? endWithLease() : EndReason.TAKEN_OVER);
@@ -377,7 +475,7 @@ public abstract class SessionCore {
         private void recover(Throwable failure) {
             Throwable cause = failure instanceof CompletionException ? failure.getCause() : failure;
             if (cause instanceof UnreadableSessionException) {
-                host.telemetry().unreadable(id, failure);
+                host.telemetry.unreadable(id, failure);
                 end(EndReason.RESTORE_FAILED);
                 return;
             }
@@ -390,7 +488,7 @@ public abstract class SessionCore {
                 return;
             }
             if (attempt == GROWING) {
-                host.telemetry().storeFails(id, failure);
+                host.telemetry.storeFails(id, failure);
             }
             if (attempt >= GROWING) {
                 log.run(outbox::dismissWaiting);
@@ -403,7 +501,7 @@ public abstract class SessionCore {
                 log.run(outbox::dismissWaiting);
                 return;
             }
-            log.claim(host.random().nextInt()).whenComplete((found, failure) -> {
+            log.claim(host.random.nextInt()).whenComplete((found, failure) -> {
                 if (failure != null) {
                     recover(failure);
                 } else if (!found) {
@@ -414,7 +512,7 @@ public abstract class SessionCore {
 
         /** Why the store does not have the session: a store that goes by a wall clock may have let it expire. */
         private EndReason missing() {
-            if (log.look(record::expiresAt) <= host.wallClock().millis()) {
+            if (log.look(record::expiresAt) <= host.wallClock.millis()) {
                 return EndReason.EXPIRED;
             }
             EndReason why = host.cluster().missing();

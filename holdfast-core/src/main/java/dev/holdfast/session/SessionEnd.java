@@ -71,7 +71,7 @@ public final class SessionEnd {
             return;
         }
         State seen = core.lifecycle.state();
-        boolean away = core.host.durable() && core.host.cluster().mayPark(seen.phase()) && !seen.held();
+        boolean away = core.host.durable && core.host.cluster().mayPark(seen.phase()) && !seen.held();
         if (away && core.clock.passed(parkNanos, seen.since(), now) && park(seen)) {
             return;
         }
@@ -140,7 +140,7 @@ public final class SessionEnd {
         if (seen == BackendSlot.Presence.MISSING && due && wanted()) {
             since = now;
             long doubled = Math.min(Math.max(2 * pause, FIRST_PAUSE_NANOS), MOST_PAUSE_NANOS);
-            pause = doubled + core.host.random().nextLong(doubled / 4);
+            pause = doubled + core.host.random.nextLong(doubled / 4);
             StoreQuestion.ask(() -> core.host.cluster().mayOpenBackend(core.key()))
                     .whenComplete(this::open);
         }
@@ -165,7 +165,7 @@ public final class SessionEnd {
                 && core.host.storeWorks()
                 && !core.host.draining()
                 && !core.lifecycle.closed()
-                && !core.host.backend().needsContext();
+                && !core.host.backend.needsContext();
     }
 
     /**
@@ -239,7 +239,7 @@ public final class SessionEnd {
     }
 
     private void tell(EndReason why, State before) {
-        Telemetry telemetry = core.host.telemetry();
+        Telemetry telemetry = core.host.telemetry;
         if (why == EndReason.PARKED) {
             // its node has no lease: it waits in the store for whoever is asked for it
             telemetry.parked(core.id());
@@ -273,7 +273,7 @@ public final class SessionEnd {
      * successor of this server.
      */
     public void handOver() {
-        outbound.failUnrepeatable(core.host.durable() ? SHUTDOWN : SessionCore.ended(EndReason.DRAINED))
+        outbound.failUnrepeatable(core.host.durable ? SHUTDOWN : SessionCore.ended(EndReason.DRAINED))
                 .whenComplete((done, failure) -> readers.handOver());
     }
 
@@ -289,7 +289,7 @@ public final class SessionEnd {
     public void forget() {
         StoreQuestion.ask(() -> core.host.store().delete(core.key())).whenComplete((done, failure) -> {
             if (failure != null) {
-                core.host.telemetry().notDeleted(core.id(), failure);
+                core.host.telemetry.notDeleted(core.id(), failure);
             }
         });
     }
@@ -302,7 +302,7 @@ public final class SessionEnd {
                 finish();
                 return;
             }
-            core.host.telemetry().notDeleted(core.id(), failure);
+            core.host.telemetry.notDeleted(core.id(), failure);
             waiting().ifPresent(stage -> stage.completeExceptionally(new StoreUnavailableException(failure)));
             if (core.host.draining()) {
                 finish();
@@ -410,14 +410,14 @@ public final class SessionEnd {
         part(waits).whenComplete((done, failure) -> {
             if (core.isTakenOver()) {
                 // it waits in the store all the same, or another node has it from there
-                core.host.telemetry().parked(core.id());
+                core.host.telemetry.parked(core.id());
                 giveUp();
                 return;
             }
             release(EndReason.PARKED);
             Epoch epoch = core.log.look(core.log.epochs()::present);
             core.host.parked(core.key(), core.id(), core.principal, epoch, bytes, since, patience, margin);
-            core.host.telemetry().parked(core.id());
+            core.host.telemetry.parked(core.id());
             finish();
         });
     }

@@ -113,7 +113,7 @@ public final class SessionOpening {
 
     /** The session is known to those who will hear of its end: it may live. */
     public void start() {
-        host.telemetry().created(core.id(), core.listensOnly, core::told);
+        host.telemetry.created(core.id(), core.listensOnly, core::told);
         core.lifecycle.opened(core.clock.now());
         core.log.start(core.key());
     }
@@ -138,8 +138,8 @@ public final class SessionOpening {
                     core.revision().isEmpty() ? again : backend.returned(again, step);
             turnedAway.forEach(user -> user.turnAway("no backend is there", step));
         });
-        host.telemetry().returned(core::told, cluster.restoredState());
-        if (!host.backend().needsContext() && !cluster.backendMayBeElsewhere()) {
+        host.telemetry.returned(core::told, cluster.restoredState());
+        if (!host.backend.needsContext() && !cluster.backendMayBeElsewhere()) {
             restoreBackend(FIRST_RESTORE_MILLIS);
         }
     }
@@ -168,7 +168,7 @@ public final class SessionOpening {
             List<Event> kept = events.getOrDefault(id, List.of());
             if (call.isEmpty() && !id.equals(StreamId.LISTENING) && kept.isEmpty()) {
                 // its response is lost: whoever asks for it is told that there is no such stream
-                step.then(() -> host.telemetry().gap(core.id(), id.epoch() + "." + id.number()));
+                step.then(() -> host.telemetry.gap(core.id(), id.epoch() + "." + id.number()));
                 continue;
             }
             LiveStream stream = streams.restore(
@@ -190,7 +190,7 @@ public final class SessionOpening {
         interrupted.addAll(running.keySet());
         List<BackendSlot.User> again = new ArrayList<>(0);
         for (StreamId id : interrupted) {
-            core.lifecycle.callStarted(host.clock().now());
+            core.lifecycle.callStarted(host.clock.now());
             interrupt(id, Objects.requireNonNull(running.get(id)), OptionalLong.empty(), step)
                     .ifPresent(again::add);
         }
@@ -204,20 +204,42 @@ public final class SessionOpening {
     }
 
     /**
-     * Takes over the call of a node that has died, which counts as started, with what the store has kept of its stream. If
-     * it is to be run again, it starts like any call: the commit tells what its backend has to hear first.
+     * Takes over a call of a node that has died: it is run again where it may be, else its client gets an error.
      *
      * @param seen up to which offset its client has its stream
+     * @param mayRun whether the backend is on this node
      */
-    void inherit(StreamId id, RunningCall running, List<Event> kept, Extent extent, long seen, Step step) {
-        if (!core.listensOnly) {
-            withdrawQuestions(streams.restore(id, running.requests(), kept, extent, step), 0, step);
+    public void inherit(
+            StreamId stream, RunningCall running, List<Event> kept, Extent extent, long seen, boolean mayRun) {
+        core.log.run(step -> {
+            if (core.isWritten(stream)) {
+                return;
+            }
+            Lifecycle.Move move = core.lifecycle.callStarted(core.clock.now());
+            if (move.leavesClosed()) {
+                step.then(() -> core.alive(move));
+                return;
+            }
+            RunningCall inherited = mayRun ? running : new RunningCall(running.requests(), SessionRecord.NO_EXTENSION);
+            takeOver(stream, inherited, kept, extent, seen, step);
+        });
+    }
+
+    /** The call counts already; one that cannot be read does not. */
+    private void takeOver(StreamId stream, RunningCall running, List<Event> kept, Extent extent, long seen, Step step) {
+        try {
+            if (!core.listensOnly) {
+                withdrawQuestions(streams.restore(stream, running.requests(), kept, extent, step), 0, step);
+            }
+            interrupt(stream, running, OptionalLong.of(seen), step).ifPresent(run -> run.count(step));
+        } catch (RuntimeException e) {
+            core.lifecycle.callEnded(core.clock.now());
+            throw e;
         }
-        interrupt(id, running, OptionalLong.of(seen), step).ifPresent(run -> run.count(step));
     }
 
     private InboundMessage read(byte[] message) {
-        return UnreadableException.read(() -> host.messages().read(message));
+        return UnreadableException.read(() -> host.messages.read(message));
     }
 
     private void remember(String key, byte[] bytes, Step step) {
@@ -240,7 +262,7 @@ public final class SessionOpening {
     /** Whether the client has everything of a stream that is complete is not known: it has the grace period at least to come. */
     private void complete(LiveStream stream, Step step) {
         stream.end(EndReason.COMPLETED, step);
-        retention.doubt(stream, host.clock().now(), step);
+        retention.doubt(stream, host.clock.now(), step);
     }
 
     /** Nobody waits any more for what the last life asked. What earlier lives asked was withdrawn when this one began. */
@@ -267,9 +289,9 @@ public final class SessionOpening {
         List<InboundMessage> requests = rerun.isPresent()
                 ? List.of(read(rerun.get().request()))
                 : running.requests().stream().map(SessionOpening::unknown).toList();
-        long now = host.clock().now();
+        long now = host.clock.now();
         LiveCall call = new LiveCall(core, id, stream, null, requests, now);
-        host.running(core.principal, requests.size());
+        host.running.add(core.principal, requests.size());
         core.requests.start(call, step);
         // on the listening stream nobody can tell whose progress it was
         OptionalDouble told = stream.listening() ? OptionalDouble.empty() : goOn(stream, seen, step);
@@ -379,9 +401,8 @@ public final class SessionOpening {
             Event event = node.event;
             mayLackTail = epochs.doubts(event.epoch().counter());
             known = mayLackTail ? event.offset() : known;
-            OptionalDouble here = event.kind() == EventKind.PROGRESS
-                    ? host.messages().progress(event.bytes())
-                    : OptionalDouble.empty();
+            OptionalDouble here =
+                    event.kind() == EventKind.PROGRESS ? host.messages.progress(event.bytes()) : OptionalDouble.empty();
             if (here.isPresent()) {
                 told = here;
                 mayLackProgress = mayLackTail;

@@ -832,7 +832,7 @@ class RestartTest {
         bed.backend.slow = true;
         restart();
         TestBackend.Life away = backend();
-        ((LiveSession) session).replica().openBackend();
+        ((LiveSession) session).catchUp().openBackend();
         Connection post = bed.post(session, 1);
         away.stayAway();
         away.closed++;
