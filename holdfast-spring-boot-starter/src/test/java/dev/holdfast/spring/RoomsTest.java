@@ -42,17 +42,17 @@ class RoomsTest {
             .resideInAPackage("org.springframework.orm..");
 
     @ArchTest
-    static final ArchRule springSecurityIsNeededInItsPackageOnly = noClasses()
+    static final ArchRule springSecurityIsNeededByTheAuthenticatorOnly = noClasses()
             .that()
-            .resideOutsideOfPackages("dev.holdfast.spring.security..", AUTO_CONFIGURATION)
+            .haveNameNotMatching(".*\\.(SpringSecurityAuthenticator|HoldfastAutoConfiguration\\$Security)")
             .should()
             .dependOnClassesThat()
             .resideInAPackage("org.springframework.security..");
 
     @ArchTest
-    static final ArchRule actuatorIsNeededInItsPackageOnly = noClasses()
+    static final ArchRule actuatorIsNeededByTheAutoConfigurationOnly = noClasses()
             .that()
-            .resideOutsideOfPackages("dev.holdfast.spring.actuate..", AUTO_CONFIGURATION)
+            .resideOutsideOfPackage(AUTO_CONFIGURATION)
             .should()
             .dependOnClassesThat()
             .resideInAnyPackage(

@@ -29,7 +29,7 @@ import org.springframework.context.annotation.Bean;
 @SuppressWarnings("deprecation") // calls are written as mcp-core 0.18 wants it, too
 class SpringAiClientTest {
     private static final Duration SOON = Duration.ofSeconds(20);
-    private static final List<String> NEWS = new CopyOnWriteArrayList<>();
+    private static final List<String> EVENTS = new CopyOnWriteArrayList<>();
 
     private final RestartableServer server = new RestartableServer();
     private ConfigurableApplicationContext application;
@@ -42,7 +42,7 @@ class SpringAiClientTest {
             return connection -> new ClientListener() {
                 @Override
                 public void onSessionReplaced() {
-                    NEWS.add(connection + " replaced");
+                    EVENTS.add(connection + " replaced");
                 }
             };
         }
@@ -50,13 +50,13 @@ class SpringAiClientTest {
         @Bean
         McpClientCustomizer<McpClient.SyncSpec> hearing() {
             return (connection, client) ->
-                    client.loggingConsumer(message -> NEWS.add(connection + " " + message.data()));
+                    client.loggingConsumer(message -> EVENTS.add(connection + " " + message.data()));
         }
     }
 
     @BeforeEach
     void start() throws Exception {
-        NEWS.clear();
+        EVENTS.clear();
         server.start();
         application = ClientApplication.start(server, Listening.class);
         client = ClientApplication.client(application);
@@ -108,7 +108,7 @@ class SpringAiClientTest {
         assertThat(call("greet")).isEqualTo("hello");
         await().atMost(SOON)
                 .untilAsserted(() -> assertThat(counted("sessions.replaced")).isEqualTo(1));
-        assertThat(NEWS).containsExactly("weather replaced");
+        assertThat(EVENTS).containsExactly("weather replaced");
         await().atMost(SOON).until(() -> health().equals("UP"));
     }
 
@@ -116,7 +116,7 @@ class SpringAiClientTest {
     void aCallIsAnsweredThoughItsConnectionIsCut() throws Exception {
         CompletableFuture<String> call = CompletableFuture.supplyAsync(() -> call("slow"));
         // the client knows that it runs: nobody could say so of a call whose response has not begun
-        await().atMost(SOON).until(() -> NEWS.contains("weather begun"));
+        await().atMost(SOON).until(() -> EVENTS.contains("weather begun"));
 
         server.cut();
         await().atMost(SOON).until(() -> counted("reconnects") > 0);

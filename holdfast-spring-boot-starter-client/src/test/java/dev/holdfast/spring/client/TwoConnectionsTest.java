@@ -30,7 +30,7 @@ import org.springframework.context.annotation.Bean;
 @SuppressWarnings("deprecation") // calls are written as mcp-core 0.18 wants it, too
 class TwoConnectionsTest {
     private static final Duration SOON = Duration.ofSeconds(20);
-    private static final List<String> NEWS = new CopyOnWriteArrayList<>();
+    private static final List<String> EVENTS = new CopyOnWriteArrayList<>();
 
     private final RestartableServer weather = new RestartableServer();
     private final RestartableServer traffic = new RestartableServer();
@@ -42,7 +42,7 @@ class TwoConnectionsTest {
             return connection -> new ClientListener() {
                 @Override
                 public void onReconnecting(Throwable cause) {
-                    NEWS.add(connection + " reconnecting");
+                    EVENTS.add(connection + " reconnecting");
                 }
             };
         }
@@ -50,7 +50,7 @@ class TwoConnectionsTest {
 
     @BeforeEach
     void start() throws Exception {
-        NEWS.clear();
+        EVENTS.clear();
         weather.start();
     }
 
@@ -102,7 +102,7 @@ class TwoConnectionsTest {
         // not on the common pool: the JDK's HTTP client completes there, and it may have one thread
         CompletableFuture<ConfigurableApplicationContext> starting = new CompletableFuture<>();
         new Thread(() -> starting.completeAsync(() -> application(true), Runnable::run)).start();
-        await().atMost(SOON).until(() -> NEWS.contains("traffic reconnecting"));
+        await().atMost(SOON).until(() -> EVENTS.contains("traffic reconnecting"));
         assertThat(starting).isNotDone();
 
         traffic.start();

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.CallListener;
 import dev.holdfast.mcp.HoldfastTransportProvider;
 import dev.holdfast.micrometer.HoldfastMetrics;
-import dev.holdfast.spring.actuate.HoldfastEndpoint;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.micrometer.observation.ObservationRegistry;

@@ -20,7 +20,7 @@ import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.context.properties.source.MapConfigurationPropertySource;
 import org.springframework.mock.env.MockEnvironment;
 
-/** What the properties of stores come to: that in Redis is where its own property says, or where Spring Data Redis is told to look. */
+/** Where the properties of stores lead: that in Redis is where its own property says, or where Spring Data Redis is told to look. */
 class StoreSettingsTest {
     private static final HoldfastProperties.Redis UNSET =
             new HoldfastProperties.Redis(null, "holdfast:", Duration.ofSeconds(2), false);

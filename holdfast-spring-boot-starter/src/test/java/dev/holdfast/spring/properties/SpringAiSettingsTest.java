@@ -12,7 +12,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.mock.env.MockEnvironment;
 
-/** What the properties of Spring AI come to. */
+/** The properties of Spring AI stand in for those of Holdfast. */
 class SpringAiSettingsTest {
     private static TransportSettings settings(String property, String value) {
         return settings(new MockEnvironment()

@@ -10,7 +10,6 @@ import dev.holdfast.spring.HoldfastCustomizer;
 import dev.holdfast.spring.properties.HoldfastProperties;
 import dev.holdfast.spring.properties.SpringAiServer;
 import dev.holdfast.spring.properties.TransportSettings;
-import dev.holdfast.spring.security.SpringSecurityAuthenticator;
 import io.modelcontextprotocol.json.McpJsonMapper;
 import io.modelcontextprotocol.server.McpTransportContextExtractor;
 import io.modelcontextprotocol.spec.McpServerTransportProviderBase;

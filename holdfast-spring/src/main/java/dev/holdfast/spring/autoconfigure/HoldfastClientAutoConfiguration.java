@@ -2,22 +2,27 @@ package dev.holdfast.spring.autoconfigure;
 
 import static dev.holdfast.spring.properties.Setting.turn;
 
+import dev.holdfast.mcp.client.ClientListener;
 import dev.holdfast.mcp.client.HoldfastClientTransport;
-import dev.holdfast.spring.actuate.ClientMeters;
 import dev.holdfast.spring.client.ClientConnections;
 import dev.holdfast.spring.client.ConnectionListener;
 import dev.holdfast.spring.client.HoldfastClientCustomizer;
 import dev.holdfast.spring.client.HoldfastClientProperties;
 import dev.holdfast.spring.properties.InvalidPropertyException;
+import io.micrometer.core.instrument.FunctionCounter;
+import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Timer;
 import io.modelcontextprotocol.client.transport.HttpClientStreamableHttpTransport;
 import io.modelcontextprotocol.client.transport.customizer.McpAsyncHttpClientRequestCustomizer;
 import io.modelcontextprotocol.client.transport.customizer.McpSyncHttpClientRequestCustomizer;
 import io.modelcontextprotocol.json.McpJsonMapper;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.ToDoubleFunction;
 import org.springframework.ai.mcp.client.common.autoconfigure.NamedClientMcpTransport;
 import org.springframework.ai.mcp.client.common.autoconfigure.properties.McpStreamableHttpClientProperties;
 import org.springframework.ai.mcp.client.common.autoconfigure.properties.McpStreamableHttpClientProperties.ConnectionParameters;
@@ -184,15 +189,77 @@ public final class HoldfastClientAutoConfiguration {
         }
     }
 
-    /** The meters of the connections, where there is a registry for them. */
+    /** The meters of the connections, each with the tag {@code connection}, where there is a registry for them. */
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnClass(MeterRegistry.class)
     @ConditionalOnBean(MeterRegistry.class)
     static class Meters {
+        private static final String METERS = "holdfast.client.";
+        private static final String CONNECTION = "connection";
+
         @Bean
-        @ConditionalOnMissingBean
-        ClientMeters holdfastClientMeters(MeterRegistry registry, ClientConnections connections) {
-            return new ClientMeters(registry, connections);
+        @ConditionalOnMissingBean(name = "holdfastClientMeters")
+        ConnectionListener holdfastClientMeters(MeterRegistry registry, ClientConnections connections) {
+            connections.all().forEach((name, connection) -> register(registry, name, connection));
+            return name -> {
+                Timer away = away(registry, name);
+                return new ClientListener() {
+                    @Override
+                    public void onResumed(Duration lasted) {
+                        away.record(lasted);
+                    }
+                };
+            };
+        }
+
+        private static void register(MeterRegistry registry, String name, ClientConnections.Connection connection) {
+            Gauge.builder(METERS + "connected", connection, it -> it.outage().isEmpty() ? 1 : 0)
+                    .description("Whether nothing of the connection is known to be broken")
+                    .tag(CONNECTION, name)
+                    .register(registry);
+            counter(
+                    registry,
+                    name,
+                    "reconnects",
+                    "Outages that have begun",
+                    connection,
+                    ClientConnections.Connection::reconnects);
+            counter(
+                    registry,
+                    name,
+                    "gaps",
+                    "Times that notifications were missing, or may have been",
+                    connection,
+                    ClientConnections.Connection::gaps);
+            counter(
+                    registry,
+                    name,
+                    "sessions.replaced",
+                    "Sessions that the server had lost",
+                    connection,
+                    ClientConnections.Connection::sessionsReplaced);
+            away(registry, name);
+        }
+
+        private static void counter(
+                MeterRegistry registry,
+                String name,
+                String what,
+                String description,
+                ClientConnections.Connection connection,
+                ToDoubleFunction<ClientConnections.Connection> count) {
+            FunctionCounter.builder(METERS + what, connection, count)
+                    .description(description)
+                    .tag(CONNECTION, name)
+                    .register(registry);
+        }
+
+        /** How long outages lasted that are over; its count is that of the resumes. */
+        private static Timer away(MeterRegistry registry, String name) {
+            return Timer.builder(METERS + "away")
+                    .description("Outages that are over")
+                    .tag(CONNECTION, name)
+                    .register(registry);
         }
     }
 

@@ -10,7 +10,6 @@ import dev.holdfast.micrometer.McpCallConvention;
 import dev.holdfast.micrometer.ObservedCalls;
 import dev.holdfast.spi.SessionStore;
 import dev.holdfast.spring.HoldfastCustomizer;
-import dev.holdfast.spring.actuate.HoldfastEndpoint;
 import dev.holdfast.spring.properties.TransportSettings;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.observation.ObservationRegistry;

@@ -102,7 +102,7 @@ public final class HoldfastReportAutoConfiguration {
             return Optional.of(
                     ours.size() > 1
                             ? "none of the transports " + String.join(", ", ours)
-                                    + " is @Primary. Mark the one that it shall serve, and register the others yourself"
+                                    + " is @Primary. Mark the one to serve, and register the others yourself"
                             : "the application is no servlet web application. Set spring.main.web-application-type=servlet");
         }
 

@@ -9,12 +9,12 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -37,10 +37,11 @@ public final class ClientConnections implements AutoCloseable {
         return Collections.unmodifiableMap(connections);
     }
 
-    /** What hears of a connection: it counts here, and tells these. */
+    /** What hears of a connection: it counts, and tells these, each whatever becomes of the others. */
     public ClientListener listener(String name, List<ClientListener> others) {
-        return new Told(Stream.concat(Stream.ofNullable(connections.get(name)), others.stream())
-                .toList());
+        Connection connection = Objects.requireNonNull(connections.get(name), name);
+        connection.others = List.copyOf(others);
+        return connection;
     }
 
     /**
@@ -71,28 +72,44 @@ public final class ClientConnections implements AutoCloseable {
         private final AtomicLong sessionsReplaced = new AtomicLong();
         private volatile @Nullable Outage outage;
 
+        private volatile List<ClientListener> others = List.of();
+
         private Connection() {}
+
+        private void tell(Consumer<ClientListener> what) {
+            for (ClientListener listener : others) {
+                try {
+                    what.accept(listener);
+                } catch (RuntimeException e) {
+                    log.error("a listener of a connection failed", e);
+                }
+            }
+        }
 
         @Override
         public void onReconnecting(Throwable cause) {
             reconnects.incrementAndGet();
             outage = new Outage(Instant.now(), cause);
+            tell(listener -> listener.onReconnecting(cause));
         }
 
         @Override
         public void onResumed(Duration away) {
             outage = null;
+            tell(listener -> listener.onResumed(away));
         }
 
         @Override
         public void onGap() {
             gaps.incrementAndGet();
+            tell(ClientListener::onGap);
         }
 
         @Override
         public void onSessionReplaced() {
             sessionsReplaced.incrementAndGet();
             outage = null;
+            tell(ClientListener::onSessionReplaced);
         }
 
         /** What is broken now; empty if nothing is known to be. */
@@ -113,39 +130,6 @@ public final class ClientConnections implements AutoCloseable {
         /** How often the server had lost the session. */
         public long sessionsReplaced() {
             return sessionsReplaced.get();
-        }
-    }
-
-    /** Tells several listeners of one connection, each whatever becomes of the others. */
-    private record Told(List<ClientListener> listeners) implements ClientListener {
-        private void tell(Consumer<ClientListener> news) {
-            for (ClientListener listener : listeners) {
-                try {
-                    news.accept(listener);
-                } catch (RuntimeException e) {
-                    log.error("a listener of a connection failed", e);
-                }
-            }
-        }
-
-        @Override
-        public void onReconnecting(Throwable cause) {
-            tell(listener -> listener.onReconnecting(cause));
-        }
-
-        @Override
-        public void onResumed(Duration away) {
-            tell(listener -> listener.onResumed(away));
-        }
-
-        @Override
-        public void onGap() {
-            tell(ClientListener::onGap);
-        }
-
-        @Override
-        public void onSessionReplaced() {
-            tell(ClientListener::onSessionReplaced);
         }
     }
 }

@@ -18,7 +18,7 @@ import org.springframework.util.unit.DataSize;
  *     spring.ai.mcp.server.streamable-http.disallow-delete, else false
  * @param immediateExecution Whether the server is built with immediateExecution(true), so that its handlers run on the threads of
  *     their requests. Default: true for a Spring AI server of type SYNC, else false
- * @param keepAliveInterval How often clients that listen are pinged by JSON-RPC; 0 for never. Default: that of Spring AI where
+ * @param keepAliveInterval How often clients that listen are pinged by JSON-RPC, 1 ms to 36,500 days; 0 for never. Default: that of Spring AI where
  *     it is the server, which is never unless it is set; else 30 minutes
  * @param session How long sessions live
  * @param connection How streams are held open
@@ -86,8 +86,8 @@ public record HoldfastProperties(
      * Which requests are taken.
      *
      * @param maxSize Size of a request body, 1 byte to 2 GB; a larger one is answered 413
-     * @param maxTotalSize Size of all request bodies that are on their way at once, at least 1 byte; beyond it, 503. Default: an
-     *     eighth of the heap, at least 8 MB
+     * @param maxTotalSize Memory of all requests, from the first byte of each until its call is answered, at least 1 byte; beyond it, 503.
+     *     Default: a quarter of the heap, at least 8 MB
      * @param deadline How long a request body may take to arrive, 100 ms to 1 h; then 408
      * @param allowedHosts Names by which clients may call the server, as name or name:port; * for any. Unlisted, a loopback address
      *     is called by a loopback name, and any other address by that address
@@ -149,7 +149,7 @@ public record HoldfastProperties(
      * @param endpoint The path of the GET. Default: spring.ai.mcp.server.sse-endpoint, else /sse
      * @param messageEndpoint The path that clients POST to. Default: spring.ai.mcp.server.sse-message-endpoint, which is
      *     /mcp/message unless it is set, where Spring AI is the server; else /message
-     * @param baseUrl What clients shall put before message-endpoint, a path with the context path in it or a URL. Default:
+     * @param baseUrl What clients put before message-endpoint, a path with the context path in it or a URL. Default:
      *     spring.ai.mcp.server.base-url, else what they have put before the path of the GET
      * @param reconnectGracePeriod How long a session whose connection broke waits for its client, 0 and up; 0 ends it with its GET
      */

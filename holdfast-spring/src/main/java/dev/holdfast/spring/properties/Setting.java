@@ -1,10 +1,13 @@
 package dev.holdfast.spring.properties;
 
 import java.time.Duration;
+import java.time.temporal.ChronoUnit;
 import java.util.function.Function;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.springframework.boot.convert.DurationStyle;
 
 /**
  * A value, and the property that it comes from: one of Holdfast's, or one of Spring AI's that stands in for it.
@@ -34,6 +37,13 @@ public record Setting<T>(String property, T value) {
         return new Setting<>(property, value).turn(knob);
     }
 
+    /** The same for a property that need not be set. */
+    static <T> void turnIfSet(String property, @Nullable T value, Function<T, ?> knob) {
+        if (value != null) {
+            turn(property, value, knob);
+        }
+    }
+
     /** What stops the start: the reason without the value, which is named beside it, and durations as properties write them. */
     InvalidPropertyException refused(IllegalArgumentException outOfRange) {
         @Nullable String message = outOfRange.getMessage();
@@ -51,21 +61,15 @@ public record Setting<T>(String property, T value) {
 
     /** A duration as a property is written: {@code 100ms}, {@code 15s}, {@code 30m}, {@code 2h}, {@code 10d}. */
     public static String simple(Duration duration) {
-        long millis = duration.toMillis();
-        if (duration.toNanosPart() % 1_000_000 != 0) {
-            return duration.toNanos() + "ns";
+        if (duration.isZero()) {
+            return "0s";
         }
-        if (millis % 1_000 != 0) {
-            return millis + "ms";
-        }
-        long seconds = millis / 1_000;
-        if (seconds % 60 != 0 || seconds == 0) {
-            return seconds + "s";
-        }
-        long minutes = seconds / 60;
-        if (minutes % 60 != 0) {
-            return minutes + "m";
-        }
-        return minutes % 1_440 == 0 ? minutes / 1_440 + "d" : minutes / 60 + "h";
+        boolean nanos = duration.toNanosPart() % 1_000_000 != 0;
+        ChronoUnit unit = Stream.of(ChronoUnit.DAYS, ChronoUnit.HOURS, ChronoUnit.MINUTES, ChronoUnit.SECONDS)
+                .filter(each ->
+                        !nanos && duration.toMillis() % each.getDuration().toMillis() == 0)
+                .findFirst()
+                .orElse(nanos ? ChronoUnit.NANOS : ChronoUnit.MILLIS);
+        return DurationStyle.SIMPLE.print(duration, unit);
     }
 }

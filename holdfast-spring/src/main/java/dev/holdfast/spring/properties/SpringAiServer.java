@@ -40,27 +40,11 @@ public final class SpringAiServer {
         return get("type", String.class).orElse("SYNC").equalsIgnoreCase("SYNC");
     }
 
-    Optional<Setting<String>> mcpEndpoint() {
-        return setting("streamable-http.mcp-endpoint", String.class);
-    }
-
-    Optional<Setting<Boolean>> disallowDelete() {
-        return setting("streamable-http.disallow-delete", Boolean.class);
-    }
-
     /** How often clients are pinged, by the properties of the protocol that is served. */
     Optional<Setting<Duration>> keepAliveInterval() {
         return setting(
                 protocol().equals("SSE") ? "keep-alive-interval" : "streamable-http.keep-alive-interval",
                 Duration.class);
-    }
-
-    Setting<String> sseEndpoint() {
-        return setting("sse-endpoint", "/sse");
-    }
-
-    Setting<String> messageEndpoint() {
-        return setting("sse-message-endpoint", "/mcp/message");
     }
 
     /** What clients of HTTP+SSE put before the path they POST to; Spring AI takes a slash at its end too. */
@@ -69,12 +53,9 @@ public final class SpringAiServer {
                 .map(base -> new Setting<>(base.property(), base.value().replaceFirst("/+$", "")));
     }
 
-    private <T> Optional<Setting<T>> setting(String name, Class<T> type) {
+    /** One of its properties, where that is set. */
+    <T> Optional<Setting<T>> setting(String name, Class<T> type) {
         return get(name, type).map(value -> new Setting<>(PREFIX + "." + name, value));
-    }
-
-    private Setting<String> setting(String name, String otherwise) {
-        return setting(name, String.class).orElse(new Setting<>(PREFIX + "." + name, otherwise));
     }
 
     private <T> Optional<T> get(String name, Class<T> type) {

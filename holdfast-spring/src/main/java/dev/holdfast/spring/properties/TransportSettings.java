@@ -1,6 +1,7 @@
 package dev.holdfast.spring.properties;
 
 import static dev.holdfast.spring.properties.Setting.turn;
+import static dev.holdfast.spring.properties.Setting.turnIfSet;
 
 import dev.holdfast.Lifetime;
 import dev.holdfast.NodeLimits;
@@ -17,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.util.unit.DataSize;
 
 /**
- * What all properties together come to: {@code holdfast.*}, else those of Spring AI that stand in for them, else the defaults.
+ * The settings that all properties together give: {@code holdfast.*}, else those of Spring AI that stand in for them, else the defaults.
  *
  * @param properties those of Holdfast
  * @param mcpEndpoint the path of Streamable HTTP
@@ -56,7 +57,11 @@ public record TransportSettings(
                 springAi.isPresent() ? Duration.ZERO : PLAIN_KEEP_ALIVE);
         return new TransportSettings(
                 properties,
-                first("mcp-endpoint", properties.mcpEndpoint(), springAi.flatMap(SpringAiServer::mcpEndpoint), "/mcp"),
+                first(
+                        "mcp-endpoint",
+                        properties.mcpEndpoint(),
+                        springAi.flatMap(server -> server.setting("streamable-http.mcp-endpoint", String.class)),
+                        "/mcp"),
                 properties.mcpEndpoint() == null
                         && springAi.filter(server -> server.protocol().equals("SSE"))
                                 .isPresent(),
@@ -120,12 +125,25 @@ public record TransportSettings(
     }
 
     private static EdgeOptions edge(HoldfastProperties properties, Optional<SpringAiServer> springAi) {
-        EdgeOptions.Builder edge =
-                requests(connections(EdgeOptions.builder(), properties.connection()), properties.request());
+        EdgeOptions.Builder edge = EdgeOptions.builder();
+        HoldfastProperties.Connection connection = properties.connection();
+        turn("holdfast.connection.heartbeat-interval", connection.heartbeatInterval(), edge::heartbeatInterval);
+        turnIfSet("holdfast.connection.retry-interval", connection.retryInterval(), edge::retryInterval);
+        turn("holdfast.connection.max-age", connection.maxAge(), edge::maxConnectionAge);
+        turn("holdfast.connection.stall-deadline", connection.stallDeadline(), edge::stallDeadline);
+        HoldfastProperties.Request request = properties.request();
+        turn("holdfast.request.max-size", request.maxSize(), size -> edge.maxRequestSize(bytes(size)));
+        turnIfSet(
+                "holdfast.request.max-total-size",
+                request.maxTotalSize(),
+                size -> edge.maxRequestBytes(size.toBytes()));
+        turn("holdfast.request.deadline", request.deadline(), edge::requestDeadline);
+        turn("holdfast.request.allowed-hosts", request.allowedHosts(), edge::allowedHosts);
+        turn("holdfast.request.allowed-origins", request.allowedOrigins(), edge::allowedOrigins);
         boolean keepsSessions = first(
                         "disallow-delete",
                         properties.disallowDelete(),
-                        springAi.flatMap(SpringAiServer::disallowDelete),
+                        springAi.flatMap(server -> server.setting("streamable-http.disallow-delete", Boolean.class)),
                         false)
                 .value();
         return edge.lifetime(lifetime(properties.session()))
@@ -137,34 +155,11 @@ public record TransportSettings(
                 .build();
     }
 
-    private static EdgeOptions.Builder connections(EdgeOptions.Builder edge, HoldfastProperties.Connection from) {
-        edge = turn("holdfast.connection.heartbeat-interval", from.heartbeatInterval(), edge::heartbeatInterval);
-        Duration retry = from.retryInterval();
-        if (retry != null) {
-            edge = turn("holdfast.connection.retry-interval", retry, edge::retryInterval);
-        }
-        edge = turn("holdfast.connection.max-age", from.maxAge(), edge::maxConnectionAge);
-        return turn("holdfast.connection.stall-deadline", from.stallDeadline(), edge::stallDeadline);
-    }
-
-    private static EdgeOptions.Builder requests(EdgeOptions.Builder edge, HoldfastProperties.Request from) {
-        edge = turn("holdfast.request.max-size", bytes(from.maxSize()), edge::maxRequestSize);
-        DataSize total = from.maxTotalSize();
-        if (total != null) {
-            edge = turn("holdfast.request.max-total-size", total.toBytes(), edge::maxRequestBytes);
-        }
-        edge = turn("holdfast.request.deadline", from.deadline(), edge::requestDeadline);
-        edge = turn("holdfast.request.allowed-hosts", from.allowedHosts(), edge::allowedHosts);
-        return turn("holdfast.request.allowed-origins", from.allowedOrigins(), edge::allowedOrigins);
-    }
-
     private static int bytes(DataSize size) {
-        return turn("holdfast.request.max-size", size.toBytes(), bytes -> {
-            if (bytes > Integer.MAX_VALUE) {
-                throw new IllegalArgumentException("maxRequestSize must be at most 2 GB");
-            }
-            return bytes.intValue();
-        });
+        if (size.toBytes() > Integer.MAX_VALUE) {
+            throw new IllegalArgumentException("maxRequestSize must be at most 2 GB");
+        }
+        return (int) size.toBytes();
     }
 
     private static Lifetime lifetime(HoldfastProperties.Session from) {
@@ -178,13 +173,17 @@ public record TransportSettings(
     }
 
     private static HttpSseOptions httpSse(HoldfastProperties.Sse from, Optional<SpringAiServer> springAi) {
-        HttpSseOptions alone = first("sse.endpoint", from.endpoint(), springAi.map(SpringAiServer::sseEndpoint), "/sse")
+        HttpSseOptions alone = first(
+                        "sse.endpoint",
+                        from.endpoint(),
+                        springAi.flatMap(server -> server.setting("sse-endpoint", String.class)),
+                        "/sse")
                 .turn(path -> HttpSseOptions.DEFAULT.withPaths(path, path + "-message"));
         HttpSseOptions sse = first(
                         "sse.message-endpoint",
                         from.messageEndpoint(),
-                        springAi.map(SpringAiServer::messageEndpoint),
-                        "/message")
+                        springAi.flatMap(server -> server.setting("sse-message-endpoint", String.class)),
+                        springAi.isPresent() ? "/mcp/message" : "/message")
                 .turn(path -> alone.withPaths(alone.path(), path));
         sse = first("sse.base-url", from.baseUrl(), springAi.flatMap(SpringAiServer::baseUrl), "")
                 .turn(sse::withBase);
@@ -223,8 +222,8 @@ public record TransportSettings(
         limits = turn("holdfast.node.principal-share", from.principalShare(), limits::withPrincipalShare);
         DataSize size = from.historySize();
         if (size != null) {
-            NodeLimits with = limits;
-            limits = turn("holdfast.node.history-size", size, v -> with.withHistory(v.toBytes(), with.historyEvents()));
+            NodeLimits by = limits;
+            limits = turn("holdfast.node.history-size", size, v -> by.withHistory(v.toBytes(), by.historyEvents()));
         }
         NodeLimits with = limits;
         return turn(

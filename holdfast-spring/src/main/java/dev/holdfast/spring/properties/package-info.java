@@ -1,4 +1,4 @@
-/** The properties {@code holdfast.*}, and what they come to for the transport. */
+/** The properties {@code holdfast.*}, and the settings of the transport that they give. */
 @NullMarked
 package dev.holdfast.spring.properties;
 

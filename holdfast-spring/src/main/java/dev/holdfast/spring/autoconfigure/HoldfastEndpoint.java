@@ -1,4 +1,4 @@
-package dev.holdfast.spring.actuate;
+package dev.holdfast.spring.autoconfigure;
 
 import dev.holdfast.EngineStats;
 import dev.holdfast.SessionDescription;

@@ -1,4 +1,4 @@
-package dev.holdfast.spring.security;
+package dev.holdfast.spring.autoconfigure;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -1,4 +1,4 @@
-package dev.holdfast.spring.security;
+package dev.holdfast.spring.autoconfigure;
 
 import dev.holdfast.servlet.Authenticator;
 import jakarta.servlet.http.HttpServletRequest;
