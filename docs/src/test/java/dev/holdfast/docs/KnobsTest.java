@@ -18,15 +18,18 @@ import java.io.PrintStream;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.net.URL;
+import java.nio.file.Files;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Set;
 import java.util.regex.MatchResult;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.ObjectMapper;
@@ -47,6 +50,8 @@ class KnobsTest {
             "--version",
             "--add-modules",
             "--init");
+
+    private static final String HEAD = "| property | default | what it does |\n|---|---|---|\n";
 
     private static final String KNOBS = Page.at("docs/knobs.md").text();
 
@@ -102,6 +107,15 @@ class KnobsTest {
     }
 
     private static Set<String> options() {
+        return FLAG.matcher(help())
+                .results()
+                .map(MatchResult::group)
+                .filter(flag -> !FOREIGN.contains(flag))
+                .collect(Collectors.toSet());
+    }
+
+    /** What the gateway says of its options. */
+    static String help() {
         PrintStream out = System.out;
         ByteArrayOutputStream printed = new ByteArrayOutputStream();
         System.setOut(new PrintStream(printed, true, UTF_8));
@@ -111,22 +125,34 @@ class KnobsTest {
         } finally {
             System.setOut(out);
         }
-        return FLAG.matcher(printed.toString(UTF_8))
-                .results()
-                .map(MatchResult::group)
-                .filter(flag -> !FOREIGN.contains(flag))
-                .collect(Collectors.toSet());
+        return printed.toString(UTF_8);
     }
 
-    @Test
-    void everyPropertyIsListedWithItsDefault() throws IOException {
-        for (JsonNode property : properties()) {
-            JsonNode preset = property.path("defaultValue");
-            String shown = preset.isValueNode() ? "`" + preset.asString() + "`" : "";
-            assertThat(KNOBS)
-                    .contains("| `" + property.path("name").asString() + "` | " + shown + " | "
-                            + property.path("description").asString() + " |");
+    /** The tables of properties are what the metadata says: {@code -Dknobs.write=true} writes them. */
+    @ParameterizedTest
+    @CsvSource({"Spring Boot, (?!holdfast\\.client\\.).*", "Spring Boot clients, holdfast\\.client\\..*"})
+    void everyPropertyIsListedWithItsDefault(String section, String names) throws IOException {
+        String table = properties()
+                .valueStream()
+                .filter(property -> property.path("name").asString().matches(names))
+                .map(property -> "| `" + property.path("name").asString() + "` | " + shown(property) + " | "
+                        + property.path("description").asString() + " |\n")
+                .sorted()
+                .collect(Collectors.joining("", HEAD, ""));
+        Page page = Page.at("docs/knobs.md");
+        Pattern here = Pattern.compile("(?<=## " + section + "\\n\\n)(\\|.*\\n)+");
+
+        if (Boolean.getBoolean("knobs.write")) {
+            Files.writeString(page.path(), here.matcher(page.text()).replaceFirst(Matcher.quoteReplacement(table)));
         }
+        assertThat(Page.at("docs/knobs.md").text())
+                .as("mvn -q -pl docs -am test -Dtest=KnobsTest -Dknobs.write=true")
+                .containsPattern("## " + section + "\\n\\n" + Pattern.quote(table));
+    }
+
+    private static String shown(JsonNode property) {
+        JsonNode preset = property.path("defaultValue");
+        return preset.isValueNode() ? "`" + preset.asString() + "`" : "";
     }
 
     @Test
@@ -147,7 +173,7 @@ class KnobsTest {
     }
 
     /** Spring's own modules have such a file too: that of the starters is the one whose first property is ours. */
-    private static JsonNode properties() throws IOException {
+    static JsonNode properties() throws IOException {
         ObjectMapper mapper = new ObjectMapper();
         ArrayNode all = mapper.createArrayNode();
         int starters = 0;

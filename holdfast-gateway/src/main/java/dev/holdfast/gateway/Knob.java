@@ -55,6 +55,11 @@ record Knob<T>(
         return value -> from.compareTo(value) <= 0 && to.compareTo(value) >= 0;
     }
 
+    /** A time from {@code least} to {@code most}, by default that of the library. */
+    static Knob<Duration> time(String name, Duration preset, String least, String most, String sentence) {
+        return time(name, Durations.text(preset), least, most, sentence);
+    }
+
     /** A time from {@code least} to {@code most}. */
     static Knob<Duration> time(String name, String preset, String least, String most, String sentence) {
         return one(name, "TIME", preset, sentence, text -> time(name, text))
@@ -62,8 +67,8 @@ record Knob<T>(
     }
 
     /** Zero, or a time from {@code least} to {@code most}. */
-    static Knob<Duration> timeOrZero(String name, String preset, String least, String most, String sentence) {
-        return one(name, "TIME", preset, sentence, text -> time(name, text))
+    static Knob<Duration> timeOrZero(String name, Duration preset, String least, String most, String sentence) {
+        return one(name, "TIME", Durations.text(preset), sentence, text -> time(name, text))
                 .where(
                         within(least, most, text -> time(name, text)).or(Duration::isZero),
                         "0, or " + least + " to " + most);
@@ -73,6 +78,11 @@ record Knob<T>(
         return Durations.parse(text)
                 .orElseThrow(() -> new IllegalArgumentException(
                         name + ": '" + text + "' is no time; write it as 500ms, 15s, 30m, 2h or 0"));
+    }
+
+    /** A whole number from {@code least} to {@code most}, by default that of the library. */
+    static Knob<Integer> number(String name, String label, int preset, String least, String most, String sentence) {
+        return number(name, label, Integer.toString(preset), least, most, sentence);
     }
 
     /** A whole number from {@code least} to {@code most}. */

@@ -1,7 +1,10 @@
 package dev.holdfast.gateway;
 
+import dev.holdfast.Lifetime;
+import dev.holdfast.NodeLimits;
 import dev.holdfast.gateway.http.WebServer;
 import dev.holdfast.servlet.EdgeOptions;
+import dev.holdfast.servlet.HttpSseOptions;
 import dev.holdfast.upstream.ForwardedHeaders;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -29,27 +32,27 @@ final class Knobs {
 
     static final Knob<Duration> RECONNECT_GRACE = serve(Knob.time(
             "--reconnect-grace",
-            "30m",
+            Lifetime.DEFAULT.grace(),
             "0",
             YEAR,
             "how long a session waits for its client when the connection broke; 0 ends it at once"));
 
     static final Knob<Duration> IDLE_TIMEOUT = serve(Knob.time(
             "--idle-timeout",
-            "30m",
+            Lifetime.DEFAULT.idle(),
             "1ms",
             YEAR,
             "how long a session waits for its client when the connection ended in order"));
 
     static final Knob<Duration> HEARTBEAT = serve(Knob.time(
-            "--heartbeat", "15s", "100ms", "1h", "how long a stream is silent before a comment is sent on it"));
+            "--heartbeat", EdgeOptions.DEFAULT.heartbeatInterval(), "100ms", "1h", "how long a stream is silent before a comment is sent on it"));
 
     static final Knob<Duration> RETRY =
-            serve(Knob.time("--retry", "2s", "0", "1h", "how long clients are told to wait before they reconnect"));
+            serve(Knob.time("--retry", EdgeOptions.DEFAULT.retryInterval(), "0", "1h", "how long clients are told to wait before they reconnect"));
 
     static final Knob<Duration> MAX_CONNECTION_AGE = serve(Knob.timeOrZero(
             "--max-connection-age",
-            "0",
+            EdgeOptions.DEFAULT.maxConnectionAge(),
             "1s",
             YEAR,
             "when a stream's connection is ended in order, before a proxy cuts it; 0 for never"));
@@ -84,7 +87,7 @@ final class Knobs {
                     .takenBy(WebServer::checkPath));
 
     static final Knob<Duration> SSE_RECONNECT_GRACE =
-            serve(Knob.time("--sse-reconnect-grace", "0", "0", YEAR, "the same as --reconnect-grace, for HTTP+SSE"));
+            serve(Knob.time("--sse-reconnect-grace", HttpSseOptions.DEFAULT.reconnectGrace(), "0", YEAR, "the same as --reconnect-grace, for HTTP+SSE"));
 
     static final Knob<Boolean> NO_SSE = serve(Knob.toggle("--no-sse", "do not serve HTTP+SSE"));
 
@@ -206,12 +209,12 @@ final class Knobs {
             .takenBy(origins -> EdgeOptions.builder().allowedOrigins(origins)));
 
     static final Knob<Integer> MAX_SESSIONS = serve(Knob.number(
-            "--max-sessions", "N", "10000", "1", MOST, "sessions at once; beyond, those that nobody uses make room"));
+            "--max-sessions", "N", NodeLimits.DEFAULT.sessions(), "1", MOST, "sessions at once; beyond, those that nobody uses make room"));
 
     static final Knob<Integer> MAX_PRINCIPAL_SESSIONS = serve(Knob.number(
             "--max-principal-sessions",
             "N",
-            "1000",
+            NodeLimits.DEFAULT.principalSessions(),
             "1",
             MOST,
             "the same for each principal of --auth-token-file, on all nodes that share the store"));
@@ -219,14 +222,14 @@ final class Knobs {
     static final Knob<Integer> PRINCIPAL_SHARE = serve(Knob.number(
             "--principal-share",
             "PERCENT",
-            "50",
+            NodeLimits.DEFAULT.principalShare(),
             "1",
             "100",
             "how much of the calls, connections, COMMAND's processes, history and memory for requests one principal of"
                     + " --auth-token-file may have; 100 where there is only one"));
 
     static final Knob<Integer> MAX_CALLS =
-            serve(Knob.number("--max-calls", "N", "10000", "1", MOST, "calls that run at once"));
+            serve(Knob.number("--max-calls", "N", NodeLimits.DEFAULT.runningCalls(), "1", MOST, "calls that run at once"));
 
     static final Knob<Integer> MAX_CHILDREN = serve(Knob.number(
             "--max-children",
@@ -239,7 +242,7 @@ final class Knobs {
 
     static final Knob<Duration> MAX_CALL_DURATION = serve(Knob.time(
             "--max-call-duration",
-            "1h",
+            Lifetime.DEFAULT.call(),
             "1ms",
             YEAR,
             "how long a call may run; then its client gets an error, and COMMAND is told to stop"));
