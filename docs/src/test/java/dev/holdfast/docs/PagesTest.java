@@ -7,7 +7,9 @@ import java.io.IOException;
 import java.io.StringReader;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -76,6 +78,39 @@ class PagesTest {
                         .strip()
                         .contains(" "))
                 .isEmpty();
+    }
+
+    /** Types, rules and settings of other projects that no source of ours names. */
+    private static final Set<String> FOREIGN = Set.of(
+            "ArrayRecordComponent",
+            "ContentCachingResponseWrapper",
+            "FutureReturnValueIgnored",
+            "LocaleResolver",
+            "ProxyHandler",
+            "ProxyTimeout",
+            "StdioMcpTransport",
+            "WebAsyncManager",
+            "WebMvcSseServerTransportProvider");
+
+    /** A type that was renamed, and is named in a page as before, occurs nowhere else. */
+    @Test
+    void everyTypeThatAPageNamesOccursInTheSources() throws IOException {
+        Set<String> known = new HashSet<>(FOREIGN);
+        Pattern word = Pattern.compile("\\b[A-Z]\\w+");
+        try (Stream<Path> files = Files.walk(Path.of(".."))) {
+            for (Path file : (Iterable<Path>) files.filter(
+                    each -> each.toString().matches("(?!.*/(target|node_modules)/).*\\.(java|mjs)"))::iterator) {
+                word.matcher(Files.readString(file))
+                        .results()
+                        .map(MatchResult::group)
+                        .forEach(known::add);
+            }
+        }
+        Pattern named = Pattern.compile("`([A-Z][a-z]\\w+)(\\.\\w+)?(\\([^`]*\\))?`");
+        assertThat(allOfTheSources().toList())
+                .allSatisfy(
+                        page -> assertThat(named.matcher(page.text()).results().map(name -> name.group(1)))
+                                .isSubsetOf(known));
     }
 
     @Test

@@ -45,10 +45,18 @@ final class Knobs {
             "how long a session waits for its client when the connection ended in order"));
 
     static final Knob<Duration> HEARTBEAT = serve(Knob.time(
-            "--heartbeat", EdgeOptions.DEFAULT.heartbeatInterval(), "100ms", "1h", "how long a stream is silent before a comment is sent on it"));
+            "--heartbeat",
+            EdgeOptions.DEFAULT.heartbeatInterval(),
+            "100ms",
+            "1h",
+            "how long a stream is silent before a comment is sent on it"));
 
-    static final Knob<Duration> RETRY =
-            serve(Knob.time("--retry", EdgeOptions.DEFAULT.retryInterval(), "0", "1h", "how long clients are told to wait before they reconnect"));
+    static final Knob<Duration> RETRY = serve(Knob.time(
+            "--retry",
+            EdgeOptions.DEFAULT.retryInterval(),
+            "0",
+            "1h",
+            "how long clients are told to wait before they reconnect"));
 
     static final Knob<Duration> MAX_CONNECTION_AGE = serve(Knob.timeOrZero(
             "--max-connection-age",
@@ -86,8 +94,12 @@ final class Knobs {
             serve(Knob.text("--message-path", "PATH", "/message", "path that clients of HTTP+SSE post to")
                     .takenBy(WebServer::checkPath));
 
-    static final Knob<Duration> SSE_RECONNECT_GRACE =
-            serve(Knob.time("--sse-reconnect-grace", HttpSseOptions.DEFAULT.reconnectGrace(), "0", YEAR, "the same as --reconnect-grace, for HTTP+SSE"));
+    static final Knob<Duration> SSE_RECONNECT_GRACE = serve(Knob.time(
+            "--sse-reconnect-grace",
+            HttpSseOptions.DEFAULT.reconnectGrace(),
+            "0",
+            YEAR,
+            "the same as --reconnect-grace, for HTTP+SSE"));
 
     static final Knob<Boolean> NO_SSE = serve(Knob.toggle("--no-sse", "do not serve HTTP+SSE"));
 
@@ -209,7 +221,12 @@ final class Knobs {
             .takenBy(origins -> EdgeOptions.builder().allowedOrigins(origins)));
 
     static final Knob<Integer> MAX_SESSIONS = serve(Knob.number(
-            "--max-sessions", "N", NodeLimits.DEFAULT.sessions(), "1", MOST, "sessions at once; beyond, those that nobody uses make room"));
+            "--max-sessions",
+            "N",
+            NodeLimits.DEFAULT.sessions(),
+            "1",
+            MOST,
+            "sessions at once; beyond, those that nobody uses make room"));
 
     static final Knob<Integer> MAX_PRINCIPAL_SESSIONS = serve(Knob.number(
             "--max-principal-sessions",
@@ -228,8 +245,8 @@ final class Knobs {
             "how much of the calls, connections, COMMAND's processes, history and memory for requests one principal of"
                     + " --auth-token-file may have; 100 where there is only one"));
 
-    static final Knob<Integer> MAX_CALLS =
-            serve(Knob.number("--max-calls", "N", NodeLimits.DEFAULT.runningCalls(), "1", MOST, "calls that run at once"));
+    static final Knob<Integer> MAX_CALLS = serve(
+            Knob.number("--max-calls", "N", NodeLimits.DEFAULT.runningCalls(), "1", MOST, "calls that run at once"));
 
     static final Knob<Integer> MAX_CHILDREN = serve(Knob.number(
             "--max-children",

@@ -21,8 +21,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.UnaryOperator;
 
 /**
- * How long requests take, by their method, and those of tools by the tool, and by how they end. A client may call any tool by any name, and
- * a registry keeps each for ever: a tool has meters of its own once its server has listed it, or answered a call of it without an error, and
+ * Measures how long requests take, by method and outcome, and calls of tools by tool. A client may call any tool by any name, and a
+ * registry keeps each for ever: a tool has meters of its own once its server has listed it, or answered a call of it without an error, and
  * so many tools at most; the others share theirs.
  */
 final class CallMeters implements CallListener {
@@ -63,7 +63,7 @@ final class CallMeters implements CallListener {
 
     private final Map<Outcome, Timer> otherTools;
 
-    /** Registers those of calls of tools, so that whoever watches sees them begin at zero. */
+    /** Registers the timers of tool calls at once, so that they are seen to begin at zero. */
     CallMeters(MeterRegistry registry) {
         this.registry = registry;
         this.clock = registry.config().clock();

@@ -27,8 +27,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A store of which is measured how long it takes for what it is asked to do, and how often it refuses or fails. Every method of {@link
- * SessionStore} is here, those with a default too.
+ * Measures how long a store takes for each operation, and how often it refuses or fails. Every method of {@link SessionStore} is here,
+ * also those with a default.
  */
 class TimedStore implements SessionStore {
     private static final Duration[] BUCKETS = {

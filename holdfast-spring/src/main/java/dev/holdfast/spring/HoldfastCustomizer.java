@@ -8,6 +8,6 @@ import dev.holdfast.mcp.HoldfastTransportProviderBuilder;
  */
 @FunctionalInterface
 public interface HoldfastCustomizer {
-    /** Turns knobs of the transport that is about to be built. */
+    /** Sets knobs of the transport that is about to be built. */
     void customize(HoldfastTransportProviderBuilder transport);
 }

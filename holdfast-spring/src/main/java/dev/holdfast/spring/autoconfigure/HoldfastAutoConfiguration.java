@@ -85,7 +85,7 @@ import org.springframework.web.filter.UrlHandlerFilter;
 public final class HoldfastAutoConfiguration {
     private static final Logger log = LoggerFactory.getLogger(HoldfastAutoConfiguration.class);
 
-    /** What is there where Spring MVC is. */
+    /** A class of Spring MVC in Spring Boot 4. */
     static final String MVC = "org.springframework.boot.webmvc.autoconfigure.DispatcherServletPath";
 
     /** The same in Spring Boot 3. */
@@ -112,7 +112,7 @@ public final class HoldfastAutoConfiguration {
         }
     }
 
-    /** Who asks, where Spring Security knows it. */
+    /** The caller, where Spring Security knows it. */
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnClass(SecurityContextHolder.class)
     static class Security {

@@ -73,7 +73,7 @@ public final class HoldfastClientAutoConfiguration {
     private static final String CUSTOMIZER_OF_2 = "org.springframework.ai.mcp.customizer.McpClientCustomizer";
     private static final String PREFIX = "holdfast.client.";
 
-    /** Something is broken and brought back, or waits for the next message to be brought back. */
+    /** Something is broken, and is being brought back or will be with the next message. */
     private static final String RECONNECTING = "RECONNECTING";
 
     HoldfastClientAutoConfiguration() {}

@@ -72,7 +72,7 @@ import org.springframework.web.servlet.config.annotation.WebMvcConfigurer;
 public final class HoldfastIntegrationAutoConfiguration {
     HoldfastIntegrationAutoConfiguration() {}
 
-    /** Tells Spring's own filters what they would hear from Spring MVC. */
+    /** Tells Spring's own filters what Spring MVC would tell them. */
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnClass(ShallowEtagHeaderFilter.class)
     @ConditionalOnBean(name = "holdfastServlet")
@@ -114,7 +114,7 @@ public final class HoldfastIntegrationAutoConfiguration {
                     (request, response, chain) -> open(interceptor, request, response, chain));
         }
 
-        /** Such a handler has ended when the servlet returns, also where its answer goes on its way later. */
+        /** Such a handler has ended when the servlet returns, even if its answer is sent later. */
         private static void open(
                 OpenEntityManagerInViewInterceptor interceptor,
                 HttpServletRequest request,
@@ -131,7 +131,7 @@ public final class HoldfastIntegrationAutoConfiguration {
                 chain.doFilter(request, response);
             } finally {
                 interceptor.afterCompletion(web, null);
-                // it has left itself there, and the stream of the answer may last
+                // the interceptor leaves it on the request, and the stream of the answer may last
                 request.removeAttribute(WebAsyncUtils.WEB_ASYNC_MANAGER_ATTRIBUTE);
             }
         }
@@ -170,7 +170,7 @@ public final class HoldfastIntegrationAutoConfiguration {
             };
         }
 
-        /** What cannot be asked stops no application. */
+        /** A failure to find them does not stop the application. */
         private static List<String> known(ListableBeanFactory beans, List<String> paths) {
             try {
                 return RegisteredInterceptors.of(beans, paths);

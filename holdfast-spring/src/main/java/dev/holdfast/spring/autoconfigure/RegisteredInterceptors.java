@@ -23,7 +23,7 @@ import org.springframework.web.util.pattern.PatternParseException;
 final class RegisteredInterceptors extends InterceptorRegistry {
     private RegisteredInterceptors() {}
 
-    /** One that is no handler's, under its own class. */
+    /** An interceptor of requests, registered as one of handlers. */
     private record OfRequests(WebRequestInterceptor interceptor) implements HandlerInterceptor {}
 
     /** The names of the classes of those that see requests to one of the paths, by where these stand below Spring MVC's own. */

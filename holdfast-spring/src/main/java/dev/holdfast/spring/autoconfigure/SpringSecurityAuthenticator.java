@@ -12,9 +12,9 @@ import org.springframework.security.core.Authentication;
 import org.springframework.security.core.context.SecurityContextHolder;
 
 /**
- * Whom Spring Security has authenticated, by name; where it knows nobody, whom the servlet container knows. All whom it has
- * authenticated without a name are one caller, whose name is empty. Whether somebody unknown may ask is for the application's filter
- * chain to say.
+ * The caller is the user whom Spring Security has authenticated, by name; otherwise the one whom the servlet container knows. All
+ * users without a name count as one caller, whose name is empty. Whether an unknown caller is served is decided by the application's
+ * filter chain.
  */
 public final class SpringSecurityAuthenticator implements Authenticator {
     private static final Logger logger = LoggerFactory.getLogger(SpringSecurityAuthenticator.class);
@@ -22,7 +22,7 @@ public final class SpringSecurityAuthenticator implements Authenticator {
     private final AtomicBoolean namelessTold = new AtomicBoolean();
     private final AuthenticationTrustResolver trust = new AuthenticationTrustResolverImpl();
 
-    /** Stands on the strategy that {@link SecurityContextHolder} has when a request comes. */
+    /** Asks the strategy that {@link SecurityContextHolder} has when a request arrives. */
     public SpringSecurityAuthenticator() {}
 
     @Override
@@ -31,7 +31,7 @@ public final class SpringSecurityAuthenticator implements Authenticator {
         return trust.isAuthenticated(user) ? new Known(name(user)) : SERVLET.authenticate(request);
     }
 
-    /** A token may have no subject. Spring AI's transport serves whom it stands for, too. */
+    /** A token may have no subject; Spring AI's transport serves its bearer, too. */
     private String name(Authentication user) {
         @Nullable String name = user.getName();
         if (name != null && !name.isEmpty()) {

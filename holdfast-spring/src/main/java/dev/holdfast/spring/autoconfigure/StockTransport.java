@@ -106,7 +106,7 @@ enum StockTransport {
 
     /**
      * Leaves out the auto-configurations of transports whose place Holdfast takes. They make their beans whatever other transports there
-     * are: two transports stop the start of Spring AI's server, and each connection of a client would be there twice.
+     * are: with two, Spring AI's server does not start, and each connection of a client would exist twice.
      */
     static final class Filter implements AutoConfigurationImportFilter, EnvironmentAware, BeanClassLoaderAware {
         private static final Set<String> OF_SERVERS = Set.of(STREAMABLE, SSE, STREAMABLE_1, SSE_1);

@@ -20,7 +20,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import reactor.core.publisher.Mono;
 
-/** The connections of an application's MCP clients, by their names, and what became of each so far. Thread-safe. */
+/** The connections of an application's MCP clients, by their names, and what happened to each so far. Thread-safe. */
 public final class ClientConnections implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(ClientConnections.class);
 
@@ -37,7 +37,7 @@ public final class ClientConnections implements AutoCloseable {
         return Collections.unmodifiableMap(connections);
     }
 
-    /** What hears of a connection: it counts, and tells these, each whatever becomes of the others. */
+    /** The listener of a connection: it counts, and passes each event on to these; if one fails, the others still hear of it. */
     public ClientListener listener(String name, List<ClientListener> others) {
         Connection connection = Objects.requireNonNull(connections.get(name), name);
         connection.others = List.copyOf(others);

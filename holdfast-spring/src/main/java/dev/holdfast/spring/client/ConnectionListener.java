@@ -6,7 +6,7 @@ import dev.holdfast.mcp.client.ClientListener;
 @FunctionalInterface
 public interface ConnectionListener {
     /**
-     * What hears of a connection.
+     * Returns the listener of a connection.
      *
      * @param connection its name in {@code spring.ai.mcp.client.streamable-http.connections}
      */

@@ -39,7 +39,7 @@ public record TransportSettings(
         SessionLimits limits,
         NodeLimits nodeLimits) {
     private static final Duration PLAIN_KEEP_ALIVE = Duration.ofMinutes(30);
-    /** A TypeScript client comes back twice, so far apart: it outlasts a restart of twice as long. */
+    /** A TypeScript client tries twice, this far apart, to come back: it outlasts a restart of twice as long. */
     private static final Duration RETRY_OVER_A_RESTART = Duration.ofSeconds(10);
 
     /**

@@ -22,7 +22,7 @@ public final class UnknownProperties {
     private static final ConfigurationPropertyName OURS = ConfigurationPropertyName.of("holdfast");
     /** What the starter for clients reads. */
     private static final ConfigurationPropertyName OF_CLIENTS = OURS.append("client");
-    /** With more slips than this a name is a different one; a variable of the environment may be somebody else's. */
+    /** A name that differs in more letters is no misspelling; as a variable of the environment it may belong to another program. */
     private static final int SLIPS = 3;
 
     private UnknownProperties() {}
