@@ -285,11 +285,11 @@ final class Gateway {
      * Ends in order: running calls may finish, connections are handed over, sessions and their processes end, then the server,
      * then the store.
      *
-     * @param patience how long running calls may take
+     * @param timeout how long running calls may take
      */
-    void stop(Duration patience) {
-        log.info("shutting down; calls that run have {}", Durations.text(patience));
-        engine().drain(patience).toCompletableFuture().join();
+    void stop(Duration timeout) {
+        log.info("shutting down; calls that run have {}", Durations.text(timeout));
+        engine().drain(timeout).toCompletableFuture().join();
         service.release.run();
         web.stop();
         store.close();

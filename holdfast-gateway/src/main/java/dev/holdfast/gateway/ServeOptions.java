@@ -104,7 +104,7 @@ record ServeOptions(
      * @param names host names beside those allowed
      */
     EdgeOptions edge(List<String> names) {
-        return EdgeOptions.builder()
+        EdgeOptions.Builder edge = EdgeOptions.builder()
                 .lifetime(Lifetime.DEFAULT
                         .withGrace(get(Knobs.RECONNECT_GRACE))
                         .withIdle(get(Knobs.IDLE_TIMEOUT))
@@ -118,8 +118,10 @@ record ServeOptions(
                 .maxRequestSize(get(Knobs.MAX_REQUEST_SIZE).intValue())
                 .httpSse(httpSse)
                 .connectionReset(WatchedEndPoint::connectionReset)
-                .peerWatch(WatchedEndPoint::watchPeer)
-                .context(server.forwarded())
-                .build();
+                .peerWatch(WatchedEndPoint::watchPeer);
+        if (server instanceof ServerChoice.Upstream upstream) {
+            edge.context(upstream.forwarded());
+        }
+        return edge.build();
     }
 }

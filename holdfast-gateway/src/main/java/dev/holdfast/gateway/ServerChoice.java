@@ -16,11 +16,6 @@ sealed interface ServerChoice {
     /** What tells it from other servers. */
     Identity identity();
 
-    /** Headers of requests that it gets too. */
-    default ForwardedHeaders forwarded() {
-        return ForwardedHeaders.NONE;
-    }
-
     /** The built-in one. */
     record Demo() implements ServerChoice {
         @Override
@@ -37,7 +32,11 @@ sealed interface ServerChoice {
         }
     }
 
-    /** One behind a URL. */
+    /**
+     * One behind a URL.
+     *
+     * @param forwarded headers of requests that it gets too
+     */
     record Upstream(URI url, ForwardedHeaders forwarded) implements ServerChoice {
         @Override
         public Identity identity() {

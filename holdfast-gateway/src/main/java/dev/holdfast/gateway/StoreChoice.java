@@ -144,10 +144,10 @@ sealed interface StoreChoice {
      * @param takesOver whether it may be the folder of another command
      */
     record RocksDb(Path path, Durability survives, boolean takesOver) implements StoreChoice {
-        /** How long an answer is used again: looking at the disk takes system calls, and anybody may ask. */
+        /** Looking at the disk takes system calls, and anybody may ask. */
         private static final Duration LOOK_EVERY = Duration.ofSeconds(3);
         /** How long the disk may take to answer before it counts as hanging. */
-        private static final Duration PATIENCE = Duration.ofSeconds(10);
+        private static final Duration LOOK_TIMEOUT = Duration.ofSeconds(10);
 
         @Override
         public Optional<Path> folder() {
@@ -165,7 +165,7 @@ sealed interface StoreChoice {
                 RocksDbStore store = builder.open();
                 StoreHealth hangs = health(OptionalLong.empty(), StoreHealth.State.HANGS);
                 return new Open(
-                        store, new TimedCache<>(() -> look(store), LOOK_EVERY, PATIENCE, hangs, System::nanoTime));
+                        store, new TimedCache<>(() -> look(store), LOOK_EVERY, LOOK_TIMEOUT, hangs, System::nanoTime));
             } catch (RocksDbStoreException e) {
                 String takeOver = e.belongsToAnother() ? ", or take it over by --take-over-store" : "";
                 String hint = e.concernsMachine() ? "" : "; choose another by --store" + takeOver;

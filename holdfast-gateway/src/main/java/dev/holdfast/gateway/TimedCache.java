@@ -7,14 +7,13 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is dear to find out, and may be some seconds old when it is told. Thread-safe; of those who ask at once one finds out,
- * and the others are told what was found out before. To find out may take as long as a disk that hangs: when it has taken too
- * long, they are told so.
+ * A value that is expensive to compute, and may be some seconds old. One thread at a time computes it; others get the value before, or
+ * another one while the computation takes too long, as when a disk hangs. Thread-safe.
  */
 final class TimedCache<T> implements Supplier<T> {
     private final Supplier<T> source;
     private final long nanos;
-    private final long patience;
+    private final long timeout;
     private final T late;
     private final LongSupplier clock;
     /** When the running computation began; null if none runs. */
@@ -25,17 +24,17 @@ final class TimedCache<T> implements Supplier<T> {
     private record Found<T>(T value, long at) {}
 
     /**
-     * Finds out for the first time.
+     * Computes the first value.
      *
-     * @param age how old an answer may be
-     * @param patience how long it may take to find out
-     * @param late the answer while it takes longer
+     * @param age how old a value may be
+     * @param timeout how long a computation may take
+     * @param late the value while one takes longer
      * @param clock monotonic, in nanoseconds
      */
-    TimedCache(Supplier<T> source, Duration age, Duration patience, T late, LongSupplier clock) {
+    TimedCache(Supplier<T> source, Duration age, Duration timeout, T late, LongSupplier clock) {
         this.source = source;
         this.nanos = age.toNanos();
-        this.patience = patience.toNanos();
+        this.timeout = timeout.toNanos();
         this.late = late;
         this.clock = clock;
         this.last = new Found<>(source.get(), clock.getAsLong());
@@ -55,6 +54,6 @@ final class TimedCache<T> implements Supplier<T> {
             }
         }
         Long since = begun.get();
-        return since != null && now - since > patience ? late : last.value;
+        return since != null && now - since > timeout ? late : last.value;
     }
 }

@@ -45,7 +45,7 @@ public final class Bridge {
     /** How long calls under way may take once the input has ended; a client that wants no answers any more sends a signal before. */
     private static final long LAST_ANSWERS_SECONDS = 10;
     /** How long the server may take to hear that the session ends. */
-    private static final long FAREWELL_SECONDS = 3;
+    private static final long CLOSE_SECONDS = 3;
 
     private final HeldSession session;
     private final InputStream in;
@@ -198,7 +198,7 @@ public final class Bridge {
     public void close() {
         CompletableFuture<Void> told = session.close().toCompletableFuture();
         try {
-            told.get(FAREWELL_SECONDS, TimeUnit.SECONDS);
+            told.get(CLOSE_SECONDS, TimeUnit.SECONDS);
         } catch (TimeoutException | ExecutionException e) {
             log.debug("the server was not told that the session ends", e);
         } catch (InterruptedException e) {
@@ -210,7 +210,7 @@ public final class Bridge {
     static final class LineWriter implements AutoCloseable {
         private static final Logger log = LoggerFactory.getLogger(LineWriter.class);
         private static final int BUFFER = 65_536;
-        private static final long PATIENCE_SECONDS = 1;
+        private static final long LAST_WRITE_SECONDS = 1;
 
         private final OutputStream out;
         private final CompletableFuture<Void> unread = new CompletableFuture<>();
@@ -251,7 +251,7 @@ public final class Bridge {
         public void close() {
             thread.shutdown();
             try {
-                if (!thread.awaitTermination(PATIENCE_SECONDS, TimeUnit.SECONDS)) {
+                if (!thread.awaitTermination(LAST_WRITE_SECONDS, TimeUnit.SECONDS)) {
                     thread.shutdownNow();
                 }
             } catch (InterruptedException e) {

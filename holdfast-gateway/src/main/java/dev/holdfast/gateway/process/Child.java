@@ -134,10 +134,9 @@ public final class Child {
         this.output = new LineReader(
                 process.getInputStream(),
                 options.lineBytes(),
-                new LineReader.LargeLine(
-                        budget,
-                        time,
-                        cause -> workers.blocking().execute(() -> death.complete("the server process " + cause))));
+                budget,
+                time,
+                cause -> workers.blocking().execute(() -> death.complete("the server process " + cause)));
         this.lines = new LogThrottle(LOG_LINES, System::nanoTime);
         this.errors = new ChildErrors(name, process.getErrorStream(), lines);
         this.gone = ended.thenRun(() -> forget.accept(this));
@@ -245,7 +244,7 @@ public final class Child {
                 do {
                     if (listener.busy()) {
                         output.passedOn();
-                        time.standsDuring(listener::awaitReady);
+                        time.pauseDuring(listener::awaitReady);
                     }
                 } while (passed(output.next(), listener));
             }
@@ -364,7 +363,7 @@ public final class Child {
 
     private void end(Duration closeGrace) {
         if (ending.compareAndSet(false, true)) {
-            workers.ends().begin(new ChildEnds.End(name, process, closeGrace, options.termGrace(), ended));
+            workers.ends().begin(name, process, closeGrace, options.termGrace()).thenRun(() -> ended.complete(null));
         }
     }
 
@@ -468,7 +467,9 @@ public final class Child {
 
         /** Counts the previous line as written, and takes the next one; null if there is none. */
         private synchronized byte @Nullable [] next() {
-            release(writing);
+            if (writing > 0) {
+                release(writing);
+            }
             byte[] line = lines.poll();
             writing = line == null ? 0 : line.length + COST_OF_A_LINE;
             return line;
@@ -507,10 +508,8 @@ public final class Child {
         }
 
         private void release(long bytes) {
-            if (bytes > 0) {
-                queued -= bytes;
-                budget.giveInput(bytes);
-            }
+            queued -= bytes;
+            budget.giveInput(bytes);
         }
     }
 }

@@ -13,8 +13,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The error output of a child: goes to the log line by line, as far as its throttle lets it; its last lines are kept for error messages. It
- * is read by whoever finds something in it, one thread at a time, so that a child that says nothing takes no thread.
+ * The error output of a child. Its lines go to the log, as far as the throttle lets them; the last ones are kept for error messages. Whoever
+ * finds something to read reads it, one thread at a time, so that a silent child takes no thread.
  */
 final class ChildErrors {
     private static final Logger log = LoggerFactory.getLogger(ChildErrors.class);
@@ -41,9 +41,7 @@ final class ChildErrors {
         this.lines = lines;
     }
 
-    /**
-     * Whether there is something to read that nobody reads; never blocks. Who is told so must {@linkplain #read read} it.
-     */
+    /** Claims the reading if there is something to read and nobody does; never blocks. If true, the caller must {@link #read}. */
     boolean claim() {
         if (ended.isDone() || !reading.compareAndSet(false, true)) {
             return false;
@@ -55,11 +53,11 @@ final class ChildErrors {
         return false;
     }
 
-    /** Reads what is available, or to the end if the child has exited. Called by the thread that holds the claim. */
+    /** Reads what is available, or to the end if the child has exited. For the thread that has claimed it. */
     void read() {
         byte[] chunk = new byte[CHUNK];
         boolean more = true;
-        // as in Child
+        // the same lock as in Child.read
         synchronized (stream) {
             while (more && (exited || available() > 0)) {
                 int read = fill(chunk);
@@ -88,7 +86,7 @@ final class ChildErrors {
         closed = true;
     }
 
-    /** Gives the claim back. If the child has exited meanwhile, nobody else will read the rest: this thread claims it again. */
+    /** Ends the claim. If the child has exited meanwhile, nobody else will read the rest: this thread does. */
     private void release() {
         boolean late = exited;
         reading.set(false);

@@ -19,11 +19,10 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * The pipes to a child, by the names that the kernel has for them. A helper of the child that left its process group may keep them open
- * for as long as it lives, and no close wakes a thread that waits in the kernel for a pipe: only bytes do. Empty where {@code /proc} does
- * not show them.
+ * The pipes to a child. A helper of the child that has left its process group may keep them open for as long as it lives. Closing our end
+ * does not wake a thread that waits for a pipe in the kernel; only bytes do.
  *
- * @param names of its standard input, output and error output
+ * @param names the kernel's names of its standard input, output and error output, where {@code /proc} shows them
  */
 record ChildPipes(List<Optional<String>> names) {
     private static final Path PROC = Path.of("/proc");

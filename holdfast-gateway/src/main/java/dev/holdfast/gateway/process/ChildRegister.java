@@ -19,6 +19,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
@@ -49,8 +50,8 @@ public final class ChildRegister implements Processes {
     private static final int HEAD_BYTES = 1_024;
 
     private static final long MOST_BYTES = 8 << 20;
-    /** How long an end may take after the time for TERM: {@link ChildEnds.End} gives up five seconds after KILL. */
-    private static final Duration KILL_TIME = Duration.ofSeconds(10);
+    /** How long an end may take after the time for TERM, with what it takes to look at processes. */
+    private static final Duration KILL_TIME = ChildEnds.KILL_GRACE.multipliedBy(2);
 
     private static final int MOST_NAMED = 20;
 
@@ -114,11 +115,8 @@ public final class ChildRegister implements Processes {
                 numbers(survivors));
         try (Workers workers = new Workers(clock, this)) {
             List<CompletableFuture<Void>> ends = survivors.stream()
-                    .map(survivor -> {
-                        CompletableFuture<Void> gone = new CompletableFuture<>();
-                        workers.ends().begin(new ChildEnds.End(survivor, survivor, Duration.ZERO, termGrace, gone));
-                        return gone;
-                    })
+                    .map(survivor -> workers.ends().begin(survivor, survivor, Duration.ZERO, termGrace))
+                    .map(CompletionStage::toCompletableFuture)
                     .toList();
             CompletableFuture.allOf(ends.toArray(CompletableFuture<?>[]::new))
                     .completeOnTimeout(null, termGrace.plus(KILL_TIME).toNanos(), TimeUnit.NANOSECONDS)

@@ -24,7 +24,7 @@ public final class InheritedEntries {
     /** Above every number that an open file of this process ever had. */
     private final AtomicInteger end = new AtomicInteger(FIRST_INHERITED);
 
-    /** Frees the entries of a child that runs; costs some microseconds for each file that this process has open. */
+    /** Frees the entries of a child that runs; takes some microseconds for each file that this process has open. */
     public void forget(Process child) {
         if (!shown) {
             return;

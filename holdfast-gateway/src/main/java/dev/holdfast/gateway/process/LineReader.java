@@ -7,7 +7,6 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.Semaphore;
 import java.util.function.Consumer;
 
@@ -18,13 +17,24 @@ public final class LineReader {
     /** How much of a line is kept that is too long: enough for the log. */
     private static final int SHOWN = 1 << 10;
 
+    /** A line that fills so many bytes is large: it is kept in pieces of this size, and takes room of the budget. */
+    static final int PIECE = ByteBudget.FREE;
+    /** While a large line is put together it is there twice; again while it is passed on, where its id is replaced. */
+    private static final int COPIES = 2;
+
     private final InputStream in;
     private final int limit;
-    private final LargeLine large;
+    private final ReadingTime time;
+    private final ByteBudget.Reader room;
+    private final Semaphore served = new Semaphore(0);
+    /** The beginning of a large line; any thread may drop it, under the lock. */
+    private final List<byte[]> pieces = new ArrayList<>();
+
+    private volatile boolean dropsLarge;
     private byte[] buffer = new byte[CHUNK];
     private int from;
     private int end;
-    /** How many bytes of the line are not in the buffer any more. */
+    /** How many bytes of the line are in pieces, or were. */
     private int kept;
 
     private boolean skipping;
@@ -51,19 +61,25 @@ public final class LineReader {
      * @param limit so many bytes a line may have
      */
     public LineReader(InputStream in, int limit) {
-        this(in, limit, new LargeLine(ByteBudget.withoutLimit(), new ReadingTime(System::nanoTime), cause -> {}));
+        this(in, limit, ByteBudget.withoutLimit(), new ReadingTime(System::nanoTime), cause -> {});
     }
 
     /**
      * A reader of one stream among many.
      *
      * @param limit so many bytes a line may have
-     * @param large takes room, which is given back when the line was passed on
+     * @param budget where a large line takes room, until it was passed on
+     * @param time pauses while a large line waits for room
+     * @param late is told what the process did where a line is given up; must not block
      */
-    LineReader(InputStream in, int limit, LargeLine large) {
+    LineReader(InputStream in, int limit, ByteBudget budget, ReadingTime time, Consumer<String> late) {
         this.in = in;
         this.limit = limit;
-        this.large = large;
+        this.time = time;
+        this.room = budget.reader(COPIES, Runnable::run, cause -> {
+            drop();
+            late.accept(cause);
+        });
     }
 
     /** Waits for the next line, and for room where it is large; a stream that fails has ended. */
@@ -94,8 +110,8 @@ public final class LineReader {
                 skipping = true;
                 return line(end, end);
             }
-            if (searched == LargeLine.PIECE) {
-                if (!large.add(buffer, kept)) {
+            if (searched == PIECE) {
+                if (!keep()) {
                     skipping = true;
                     return new Dropped();
                 }
@@ -111,10 +127,37 @@ public final class LineReader {
         }
     }
 
+    /** Keeps the buffer as a piece, and waits until there is room for it and the next one; false if large lines are dropped. */
+    private boolean keep() {
+        synchronized (this) {
+            if (dropsLarge) {
+                return false;
+            }
+            pieces.add(buffer);
+        }
+        room.hold(kept + 2 * PIECE, served::release);
+        if (!served.tryAcquire()) {
+            time.pauseDuring(this::awaitRoom);
+        }
+        return !dropsLarge;
+    }
+
+    private void awaitRoom() {
+        try {
+            served.acquire();
+        } catch (InterruptedException e) {
+            dropLarge();
+            Thread.currentThread().interrupt();
+        }
+    }
+
     /** The last line was passed on: gives back the room that it took. {@link #next} does so too. */
     void passedOn() {
         if (kept > 0) {
-            large.clear();
+            synchronized (this) {
+                pieces.clear();
+            }
+            room.give();
             kept = 0;
         }
     }
@@ -124,7 +167,16 @@ public final class LineReader {
      * while another one waits for a line.
      */
     void dropLarge() {
-        large.close();
+        drop();
+        room.close();
+    }
+
+    private void drop() {
+        synchronized (this) {
+            dropsLarge = true;
+            pieces.clear();
+        }
+        served.release();
     }
 
     /** Ends the stream behind what is read next, and closes it then. For any thread. */
@@ -136,15 +188,35 @@ public final class LineReader {
         int start = from;
         from = next;
         if (kept + lineEnd - start > limit) {
-            int shown = Math.min(SHOWN, limit);
-            return new TooLong(kept > 0 ? large.start(shown) : Arrays.copyOfRange(buffer, start, start + shown));
+            return new TooLong(beginning(start));
         }
         if (kept > 0) {
-            Optional<byte[]> whole = large.whole(buffer, start, lineEnd);
-            return whole.isPresent() ? new Line(whole.get()) : new Dropped();
+            return large(start, lineEnd);
         }
         boolean carriageReturn = lineEnd > start && buffer[lineEnd - 1] == '\r';
         return new Line(Arrays.copyOfRange(buffer, start, carriageReturn ? lineEnd - 1 : lineEnd));
+    }
+
+    private synchronized byte[] beginning(int start) {
+        int shown = Math.min(SHOWN, limit);
+        if (kept == 0) {
+            return Arrays.copyOfRange(buffer, start, start + shown);
+        }
+        return dropsLarge ? new byte[0] : Arrays.copyOf(pieces.get(0), shown);
+    }
+
+    /** Puts a large line together, whose last part is in the buffer. */
+    private synchronized Next large(int start, int lineEnd) {
+        if (dropsLarge || !room.passing()) {
+            return new Dropped();
+        }
+        int before = pieces.size() * PIECE;
+        byte last = lineEnd > start ? buffer[lineEnd - 1] : pieces.get(pieces.size() - 1)[PIECE - 1];
+        ByteBuffer line = ByteBuffer.allocate(before + lineEnd - start - (last == '\r' ? 1 : 0));
+        pieces.forEach(piece -> line.put(piece, 0, Math.min(PIECE, line.remaining())));
+        line.put(buffer, start, line.remaining());
+        pieces.clear();
+        return new Line(line.array());
     }
 
     private int indexOfLineEnd(int start) {
@@ -189,110 +261,6 @@ public final class LineReader {
             return read >= 0;
         } catch (IOException e) {
             return false;
-        }
-    }
-
-    /**
-     * The beginning of a line for which its reader's buffer is too small, in pieces that are copied when the line is whole. It takes room of
-     * the budget, which it gives back when it is cleared or closed. For one thread, but that any may close it.
-     */
-    static final class LargeLine {
-        /** The size of a piece. */
-        static final int PIECE = ByteBudget.FREE;
-
-        /** While a line is copied it is there twice; again while it is passed on, where its id is replaced. */
-        private static final int COPIES = 2;
-
-        private final ByteBudget.Reader room;
-        private final ReadingTime time;
-        private final List<byte[]> pieces = new ArrayList<>();
-        private final Semaphore served = new Semaphore(0);
-        private boolean closed;
-
-        /**
-         * A line of which nothing is there.
-         *
-         * @param time stands still while it waits for room
-         * @param late hears what its process did where a line is given up; must not block
-         */
-        LargeLine(ByteBudget budget, ReadingTime time, Consumer<String> late) {
-            this.time = time;
-            this.room = budget.reader(COPIES, Runnable::run, cause -> {
-                drop();
-                late.accept(cause);
-            });
-        }
-
-        /** Adds a piece, and waits until there is room for it and the next; false if the line was closed. */
-        boolean add(byte[] piece, int before) {
-            if (added(piece)) {
-                room.hold(before + 2 * PIECE, served::release);
-                if (!served.tryAcquire()) {
-                    time.standsDuring(this::await);
-                }
-            }
-            return open();
-        }
-
-        private void await() {
-            try {
-                served.acquire();
-            } catch (InterruptedException e) {
-                close();
-                Thread.currentThread().interrupt();
-            }
-        }
-
-        private synchronized boolean added(byte[] piece) {
-            if (!closed) {
-                pieces.add(piece);
-            }
-            return !closed;
-        }
-
-        private synchronized boolean open() {
-            return !closed;
-        }
-
-        /** The first bytes, no more than so many. */
-        synchronized byte[] start(int most) {
-            return closed ? new byte[0] : Arrays.copyOf(pieces.get(0), most);
-        }
-
-        /** The whole line with its last part, without the CR at its end; empty if it was closed. */
-        synchronized Optional<byte[]> whole(byte[] last, int from, int to) {
-            if (closed || !room.passing()) {
-                return Optional.empty();
-            }
-            int before = pieces.size() * PIECE;
-            boolean carriageReturn = (to > from ? last[to - 1] : pieces.get(pieces.size() - 1)[PIECE - 1]) == '\r';
-            ByteBuffer line = ByteBuffer.allocate(before + to - from - (carriageReturn ? 1 : 0));
-            pieces.forEach(piece -> line.put(piece, 0, Math.min(PIECE, line.remaining())));
-            line.put(last, from, line.remaining());
-            pieces.clear();
-            return Optional.of(line.array());
-        }
-
-        /** The line was passed on, or is not wanted: another one may begin. */
-        void clear() {
-            synchronized (this) {
-                pieces.clear();
-            }
-            room.give();
-        }
-
-        /** Drops what there is of the line, and takes no more. */
-        void close() {
-            drop();
-            room.close();
-        }
-
-        private void drop() {
-            synchronized (this) {
-                closed = true;
-                pieces.clear();
-            }
-            served.release();
         }
     }
 }

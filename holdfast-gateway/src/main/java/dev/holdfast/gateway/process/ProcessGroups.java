@@ -17,12 +17,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Children that each lead a process group, made by {@code setsid}; the number of the group is that of the child. Groups are signalled by the
- * shell's own {@code kill}, which every system has; one shell takes many of them.
+ * Children that each lead a process group, made by {@code setsid}; the number of the group is that of the child. The shell's own {@code kill},
+ * which every system has, signals many groups at once.
  */
 final class ProcessGroups implements Processes {
     private static final Logger log = LoggerFactory.getLogger(ProcessGroups.class);
-    private static final long PATIENCE_SECONDS = 5;
+    private static final long SHELL_SECONDS = 5;
     /** How many group numbers fit into one command line on any system. */
     private static final int GROUPS_AT_ONCE = 1_000;
 
@@ -54,9 +54,8 @@ final class ProcessGroups implements Processes {
     @Override
     public Set<Process> running(Collection<Process> children) {
         Optional<Set<Long>> groups = ProcessTable.groups();
-        // Where the table tells of a child that it has ended, nobody waits until the JDK has asked for the exit code:
-        // the kernel
-        // takes the longer for that the more files this process has open.
+        // The table shows that a child has ended before the JDK has its exit code, which the kernel gives the later the
+        // more files this process has open.
         Set<Long> running = groups.orElseGet(() -> existing(groups(children)));
         Predicate<Process> runs = child -> running.contains(child.pid()) || (groups.isEmpty() && child.isAlive());
         return children.stream().filter(runs).collect(Collectors.toSet());
@@ -103,7 +102,7 @@ final class ProcessGroups implements Processes {
                 .start();
         String said = new String(shell.getInputStream().readAllBytes(), StandardCharsets.US_ASCII);
         try {
-            if (!shell.waitFor(PATIENCE_SECONDS, TimeUnit.SECONDS)) {
+            if (!shell.waitFor(SHELL_SECONDS, TimeUnit.SECONDS)) {
                 shell.destroyForcibly();
             }
         } catch (InterruptedException e) {

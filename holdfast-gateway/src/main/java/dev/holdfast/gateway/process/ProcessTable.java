@@ -12,8 +12,8 @@ import java.util.OptionalLong;
 import java.util.Set;
 
 /**
- * The processes of the machine, where {@code /proc} shows them. {@code kill} cannot tell a process that runs from one that has
- * ended and whose parent has not asked for its exit code, and in a container without an init process nobody ever asks.
+ * The processes of the machine, where {@code /proc} shows them. Unlike {@code kill}, it tells a process that runs from a zombie, which in
+ * a container without an init process stays for ever.
  */
 final class ProcessTable {
     private static final Path PROC = Path.of("/proc");

@@ -8,54 +8,49 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
 /**
- * The time in which a child's reader reads, or waits for the child. It stands still while the reader waits for room or for the store:
- * then the silence of a child is not its fault. One thread makes it stand still, any may ask.
+ * Measures the time in which a child's output is read. It pauses while the reader waits for room or for the store, since the child is not
+ * to blame for its silence then. One thread pauses it, any may ask.
  */
 final class ReadingTime {
-    /** Between two looks at a time that may stand still. */
+    /** Between two looks at a time that may be paused. */
     private static final long LEAST_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
     private final LongSupplier clock;
     private long passed;
     private long since;
-    private boolean stands;
+    private boolean paused;
 
-    /**
-     * A time that begins to run.
-     *
-     * @param clock monotonic nanoseconds, like {@link System#nanoTime}
-     */
+    /** Begins to run, by a monotonic clock in nanoseconds. */
     ReadingTime(LongSupplier clock) {
         this.clock = clock;
         this.since = clock.getAsLong();
     }
 
-    /** Waits for something, while no time passes. */
-    void standsDuring(Runnable wait) {
-        stand(true);
+    /** Waits for something, and pauses meanwhile. */
+    void pauseDuring(Runnable wait) {
+        pause(true);
         try {
             wait.run();
         } finally {
-            stand(false);
+            pause(false);
         }
     }
 
-    private synchronized void stand(boolean still) {
+    private synchronized void pause(boolean begins) {
         passed = nanos();
         since = clock.getAsLong();
-        stands = still;
+        paused = begins;
     }
 
     /** How much has passed. */
     synchronized long nanos() {
-        return stands ? passed : passed + clock.getAsLong() - since;
+        return paused ? passed : passed + clock.getAsLong() - since;
     }
 
     /**
-     * Does something when so much of this time has passed.
+     * Runs a task on the executor when so much of this time has passed.
      *
-     * @param executor where it is done; the clock does nothing that may block
-     * @return cancels the first look at this time, by which most are over
+     * @return cancels the task until so much has passed on the timer
      */
     Future<?> after(Duration delay, Runnable work, ScheduledExecutorService timer, Executor executor) {
         return when(nanos() + delay.toNanos(), work, timer, executor);

@@ -11,7 +11,7 @@ import java.time.Duration;
  * @param uncommittedBytes how much of a child's output may wait for the store before the child is not read further. Default 1 MiB
  * @param closeGrace how long a child may take to end once its input is closed. Default 2 s
  * @param termGrace how long a process group may take to end after TERM, before KILL. Default 2 s
- * @param pingPatience how long a child may take for a ping, once a call has taken too long. Default 10 s
+ * @param pingTimeout how long a child may take for a ping, once a call has taken too long. Default 10 s
  * @param showErrors whether clients are told what a child that does not start says on its error output. Default true
  */
 public record StdioOptions(
@@ -21,7 +21,7 @@ public record StdioOptions(
         long uncommittedBytes,
         Duration closeGrace,
         Duration termGrace,
-        Duration pingPatience,
+        Duration pingTimeout,
         boolean showErrors) {
     /** The defaults named above. */
     public static final StdioOptions DEFAULT = new StdioOptions(
@@ -37,12 +37,12 @@ public record StdioOptions(
     /** The same with another {@link #startTimeout}. */
     public StdioOptions withStartTimeout(Duration value) {
         return new StdioOptions(
-                value, lineBytes, queuedBytes, uncommittedBytes, closeGrace, termGrace, pingPatience, showErrors);
+                value, lineBytes, queuedBytes, uncommittedBytes, closeGrace, termGrace, pingTimeout, showErrors);
     }
 
     /** The same, but that clients are not told what children say on their error output. */
     public StdioOptions withoutErrors() {
         return new StdioOptions(
-                startTimeout, lineBytes, queuedBytes, uncommittedBytes, closeGrace, termGrace, pingPatience, false);
+                startTimeout, lineBytes, queuedBytes, uncommittedBytes, closeGrace, termGrace, pingTimeout, false);
     }
 }

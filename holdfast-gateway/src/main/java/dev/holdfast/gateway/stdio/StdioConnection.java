@@ -65,7 +65,9 @@ final class StdioConnection implements BackendConnection, Child.Listener, OpenQu
     /** The client's tokens of tasks, by the child's. */
     private final Map<RequestId, RequestId> taskTokens = recent();
 
-    /** How many bytes of the child's messages wait for the store. */
+    /** How many bytes of the child's messages may wait for the store, and do. */
+    private final long mostUncommitted;
+
     private long uncommitted;
 
     private final String pingPrefix;
@@ -112,6 +114,7 @@ final class StdioConnection implements BackendConnection, Child.Listener, OpenQu
         this.listening = listening;
         this.opening = opening;
         this.envelopes = envelopes;
+        this.mostUncommitted = child.options().uncommittedBytes();
         this.questions = new OpenQuestions(incarnation, listening, this);
         this.pingPrefix = "holdfast-ping-" + incarnation + "-";
     }
@@ -235,10 +238,10 @@ final class StdioConnection implements BackendConnection, Child.Listener, OpenQu
         RequestId id = JsonRpc.stringId(pingPrefix + ++pings);
         ping = Optional.of(id);
         child.write(("{\"jsonrpc\":\"2.0\",\"id\":" + id.token() + ",\"method\":\"ping\"}").getBytes(UTF_8));
-        Duration patience = child.options().pingPatience();
-        pingDeadline = child.afterReading(patience, () -> {
+        Duration timeout = child.options().pingTimeout();
+        pingDeadline = child.afterReading(timeout, () -> {
             if (answersPing(id)) {
-                child.giveUp("the server process did not answer a ping within " + Durations.text(patience)
+                child.giveUp("the server process did not answer a ping within " + Durations.text(timeout)
                         + " after a call had taken too long");
             }
         });
@@ -275,14 +278,14 @@ final class StdioConnection implements BackendConnection, Child.Listener, OpenQu
 
     @Override
     public synchronized boolean busy() {
-        return uncommitted > child.options().uncommittedBytes() && !closed;
+        return uncommitted > mostUncommitted && !closed;
     }
 
     /** What a child sends before a new session is open is stored after that: it would wait for an answer that is behind it. */
     @Override
     public void awaitReady() {
         if (opening.open()) {
-            child.giveUp("the server process sent more than " + child.options().uncommittedBytes()
+            child.giveUp("the server process sent more than " + mostUncommitted
                     + " bytes of other messages before it answered initialize");
         }
         synchronized (this) {

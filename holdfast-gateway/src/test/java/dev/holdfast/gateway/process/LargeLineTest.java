@@ -32,10 +32,10 @@ import org.junit.jupiter.api.Timeout;
 class LargeLineTest {
     private static final int MIB = 1 << 20;
     private static final int LINE = 3 * MIB;
-    private static final int SHORT = LineReader.LargeLine.PIECE - 1;
+    private static final int SHORT = LineReader.PIECE - 1;
     private static final int MOST = 4 * MIB;
     /** What a line takes, as it is and as a copy, with the piece that comes next. */
-    private static final int COST = 2 * (LINE + LineReader.LargeLine.PIECE);
+    private static final int COST = 2 * (LINE + LineReader.PIECE);
 
     private static final Duration LONG = Duration.ofMinutes(10);
 
@@ -55,9 +55,7 @@ class LargeLineTest {
 
         Peer(ByteBudget room) {
             reader = new LineReader(
-                    Channels.newInputStream(pipe.source()),
-                    MOST,
-                    new LineReader.LargeLine(room, new ReadingTime(System::nanoTime), late::add));
+                    Channels.newInputStream(pipe.source()), MOST, room, new ReadingTime(System::nanoTime), late::add);
         }
 
         Peer writes(String text) {

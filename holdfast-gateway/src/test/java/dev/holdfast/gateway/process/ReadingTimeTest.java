@@ -50,7 +50,7 @@ class ReadingTimeTest {
     @Test
     void itStandsStillWhileTheReaderIsHeldBack() {
         now.addAndGet(5);
-        time.standsDuring(() -> {
+        time.pauseDuring(() -> {
             now.addAndGet(100);
             assertThat(time.nanos()).isEqualTo(5);
         });
@@ -66,7 +66,7 @@ class ReadingTimeTest {
         assertThat(timer.delay).isEqualTo(Duration.ofSeconds(3));
 
         now.addAndGet(Duration.ofSeconds(1).toNanos());
-        time.standsDuring(() -> {
+        time.pauseDuring(() -> {
             now.addAndGet(Duration.ofHours(1).toNanos());
             timer.look();
         });

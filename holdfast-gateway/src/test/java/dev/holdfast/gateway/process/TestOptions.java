@@ -7,23 +7,23 @@ public final class TestOptions {
     private TestOptions() {}
 
     public static StdioOptions lineBytes(StdioOptions other, int value) {
-        return with(other, value, other.queuedBytes(), other.uncommittedBytes(), other.pingPatience());
+        return with(other, value, other.queuedBytes(), other.uncommittedBytes(), other.pingTimeout());
     }
 
     public static StdioOptions queuedBytes(StdioOptions other, long value) {
-        return with(other, other.lineBytes(), value, other.uncommittedBytes(), other.pingPatience());
+        return with(other, other.lineBytes(), value, other.uncommittedBytes(), other.pingTimeout());
     }
 
     public static StdioOptions uncommittedBytes(StdioOptions other, long value) {
-        return with(other, other.lineBytes(), other.queuedBytes(), value, other.pingPatience());
+        return with(other, other.lineBytes(), other.queuedBytes(), value, other.pingTimeout());
     }
 
-    public static StdioOptions pingPatience(StdioOptions other, Duration value) {
+    public static StdioOptions pingTimeout(StdioOptions other, Duration value) {
         return with(other, other.lineBytes(), other.queuedBytes(), other.uncommittedBytes(), value);
     }
 
     private static StdioOptions with(
-            StdioOptions other, int lineBytes, long queuedBytes, long uncommittedBytes, Duration pingPatience) {
+            StdioOptions other, int lineBytes, long queuedBytes, long uncommittedBytes, Duration pingTimeout) {
         return new StdioOptions(
                 other.startTimeout(),
                 lineBytes,
@@ -31,7 +31,7 @@ public final class TestOptions {
                 uncommittedBytes,
                 other.closeGrace(),
                 other.termGrace(),
-                pingPatience,
+                pingTimeout,
                 other.showErrors());
     }
 
@@ -45,7 +45,7 @@ public final class TestOptions {
                 other.uncommittedBytes(),
                 close,
                 term,
-                other.pingPatience(),
+                other.pingTimeout(),
                 other.showErrors());
     }
 }

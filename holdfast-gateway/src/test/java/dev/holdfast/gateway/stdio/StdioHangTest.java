@@ -20,7 +20,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Tag("jdk")
 @Timeout(60)
 class StdioHangTest {
-    private static final StdioOptions OPTIONS = TestOptions.pingPatience(StdioBed.HASTY, Duration.ofSeconds(1));
+    private static final StdioOptions OPTIONS = TestOptions.pingTimeout(StdioBed.HASTY, Duration.ofSeconds(1));
 
     @TempDir
     @SuppressWarnings("NullAway.Init")

@@ -192,7 +192,7 @@ class StdioOutputTest {
     @Test
     void aPingIsNotExpectedToBeAnsweredByAChildThatWaitsForRoom() {
         ByteBudget room = new ByteBudget(Long.MAX_VALUE, 0, LONG);
-        StdioOptions impatient = TestOptions.pingPatience(StdioBed.HASTY, Duration.ofSeconds(1));
+        StdioOptions impatient = TestOptions.pingTimeout(StdioBed.HASTY, Duration.ofSeconds(1));
         try (StdioBed bed = new StdioBed(children(stalls(""), largeAnswer(LARGE)), impatient, room)) {
             stalled(bed, room);
             RecordedCall call = waitingCall(bed.opened(), room);
