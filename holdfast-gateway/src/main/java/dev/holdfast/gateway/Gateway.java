@@ -25,7 +25,6 @@ import dev.holdfast.servlet.Authenticator;
 import dev.holdfast.servlet.EdgeOptions;
 import dev.holdfast.servlet.McpServlet;
 import dev.holdfast.spi.Backend;
-import dev.holdfast.spi.SessionStore;
 import dev.holdfast.upstream.UpstreamBackend;
 import dev.holdfast.upstream.UpstreamHttp;
 import jakarta.servlet.http.HttpServlet;
@@ -179,7 +178,6 @@ final class Gateway {
         boolean shown = address.isLoopbackAddress() || options.get(Knobs.SHOW_CHILD_ERRORS);
         StdioOptions child = StdioOptions.DEFAULT.withStartTimeout(options.get(Knobs.START_TIMEOUT));
         Processes any = Processes.ofThisMachine();
-        // where there is a folder, it remembers the children, and those are ended that are left of the last time
         Processes processes = options.store()
                 .folder()
                 .map(folder -> ChildRegister.open(folder, any, clock, child.termGrace()))
@@ -216,7 +214,7 @@ final class Gateway {
     private SessionEngine engine(Backend backend, ScheduledThreadPoolExecutor clock, ByteBudget budget) {
         return SessionEngine.builder(backend, JsonRpc.MESSAGES)
                 .scheduler(clock)
-                .store(measuredStore())
+                .store(meters.timed(store.sessions()))
                 .listener(meters.sessions())
                 .callListener(meters.calls())
                 .parkAfter(options.get(Knobs.PARK_AFTER))
@@ -228,16 +226,12 @@ final class Gateway {
                 .start();
     }
 
-    private SessionStore measuredStore() {
-        return meters.timed(store.sessions());
-    }
-
     private Service demo(EdgeOptions edge) {
         HoldfastTransportProvider provider = HoldfastTransportProvider.builder()
                 .mcpEndpoint(options.get(Knobs.PATH))
                 .nodeLimits(options.limits())
                 .edgeOptions(edge)
-                .store(measuredStore())
+                .store(meters.timed(store.sessions()))
                 .sessionLifecycleListener(meters.sessions())
                 .callListener(meters.calls())
                 .parkAfter(options.get(Knobs.PARK_AFTER))

@@ -177,7 +177,15 @@ public final class StdioBackend implements Backend, AutoCloseable {
 
     /** Starts a child that is ended with this backend at the latest. */
     private Child startChild(Child.Name name) throws IOException {
-        Child child = new Child(name, process(), options, budget, workers, this::forget, leftBehind::increment);
+        Process process;
+        try {
+            process = processes.start(command.words());
+        } catch (IOException e) {
+            unstarted.increment();
+            throw e;
+        }
+        started.increment();
+        Child child = new Child(name, process, options, budget, workers, this::forget, leftBehind::increment);
         children.add(child);
         if (closed) {
             child.close();
@@ -190,22 +198,6 @@ public final class StdioBackend implements Backend, AutoCloseable {
         if (child.died()) {
             died.increment();
         }
-    }
-
-    private Process process() throws IOException {
-        try {
-            Process process = processes.start(command.words());
-            started.increment();
-            return process;
-        } catch (IOException e) {
-            notStarted();
-            throw e;
-        }
-    }
-
-    /** A child that was wanted could not be started. */
-    private void notStarted() {
-        unstarted.increment();
     }
 
     /** How many children there are, those included that are about to end. */
@@ -273,10 +265,10 @@ public final class StdioBackend implements Backend, AutoCloseable {
         /** The child has answered, with a result or an error. */
         private record Answered(OutboundMessage response) implements End {}
 
-        /** The child will not answer, for this reason. */
+        /** There is no answer, for a reason that the log tells. */
         private record Failed(String cause) implements End {}
 
-        /** The answer is not wanted any more, for this reason. */
+        /** The answer is not wanted any more. */
         private record Abandoned(String cause) implements End {}
 
         private Opening(OpenRequest request, ListeningSink listening) {
@@ -339,7 +331,7 @@ public final class StdioBackend implements Backend, AutoCloseable {
                 return;
             }
             if (command.executable().isEmpty()) {
-                notStarted();
+                unstarted.increment();
                 String fault = command.fault();
                 lines.write(more -> log.error("{}: the command {}: {}{}", name, fault, command.program(), more));
                 fail("the server's command " + fault + (options.showErrors() ? ": " + command.program() : ""));

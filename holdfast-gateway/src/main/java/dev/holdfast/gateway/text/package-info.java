@@ -1,4 +1,4 @@
-/** Texts for people: durations, and what others wrote made fit for a log. */
+/** What people write and read: durations, the files that options name, and why the gateway cannot run. */
 @NullMarked
 package dev.holdfast.gateway.text;
 
