@@ -56,8 +56,8 @@ final class Gateway {
     /**
      * What is served.
      *
-     * @param guard lets those see the pages whom the endpoint serves
-     * @param release lets go of what is left when the sessions have ended; blocks until that is gone
+     * @param guard shows the status pages to those whom the endpoint serves
+     * @param release ends the sessions, then the backend; blocks until nothing of it is left
      */
     private record Service(HttpServlet endpoint, StatusPages.Guard guard, SessionEngine engine, Runnable release) {
         private Service(McpServlet endpoint, SessionEngine engine, Runnable release) {

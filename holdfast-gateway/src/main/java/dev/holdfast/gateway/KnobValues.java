@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** What the words of a command line say, by a table of knobs: each value is in its range. Immutable. */
+/** The values that a command line gives to the knobs of a table, each of them checked. Immutable. */
 final class KnobValues {
     private final Map<Knob<?>, Object> given = new LinkedHashMap<>();
     private final List<String> others = new ArrayList<>();

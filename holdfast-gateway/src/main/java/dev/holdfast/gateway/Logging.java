@@ -12,15 +12,15 @@ final class Logging {
     private Logging() {}
 
     /**
-     * Logs this much from now on. What is not of Holdfast speaks at WARN and above only: below, Lettuce shows the password of Redis, and
-     * HTTP libraries the headers of requests.
+     * Sets the level of Holdfast. Libraries log at WARN and above only: below that, Lettuce logs the password of Redis, and HTTP libraries
+     * the headers of requests.
      */
     static void level(String level) {
         set("dev.holdfast", level);
         set(Logger.ROOT_LOGGER_NAME, level.equals("error") ? "error" : "warn");
     }
 
-    /** Tells off, sessions or calls of who called what. */
+    /** Sets what of {@code off}, {@code sessions} and {@code calls} the access log has. */
     static void access(String what) {
         set("dev.holdfast.access", ACCESS.getOrDefault(what, "info"));
     }

@@ -18,9 +18,8 @@ import io.micrometer.core.instrument.binder.system.UptimeMetrics;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.ToDoubleFunction;
 
-/** What a gateway measures. Meters of the JVM are registered when somebody asks for the first time: they take part of its start. */
+/** The meters of a gateway. Those of the JVM are registered at the first scrape, for they would delay the start. */
 final class Meters {
     private final PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
     private final HoldfastMetrics holdfast = new HoldfastMetrics(registry);
@@ -50,16 +49,16 @@ final class Meters {
         Gauge.builder("holdfast.children.most", backend, StdioBackend::mostConnections)
                 .description("How many child processes there may be")
                 .register(registry);
-        counter("holdfast.children.started", backend, StdioBackend::started)
+        FunctionCounter.builder("holdfast.children.started", backend, StdioBackend::started)
                 .description("Child processes that were started")
                 .register(registry);
-        counter("holdfast.children.unstarted", backend, StdioBackend::unstarted)
+        FunctionCounter.builder("holdfast.children.unstarted", backend, StdioBackend::unstarted)
                 .description("Child processes that could not be started")
                 .register(registry);
-        counter("holdfast.children.died", backend, StdioBackend::died)
+        FunctionCounter.builder("holdfast.children.died", backend, StdioBackend::died)
                 .description("Child processes that ended before they were told to, or broke a rule")
                 .register(registry);
-        counter("holdfast.children.left.behind", backend, StdioBackend::leftBehind)
+        FunctionCounter.builder("holdfast.children.left.behind", backend, StdioBackend::leftBehind)
                 .description(
                         "Child processes that left others behind, outside of their group, which had their pipes open")
                 .register(registry);
@@ -70,11 +69,6 @@ final class Meters {
                 .baseUnit("bytes")
                 .description("Room that large messages of child processes take")
                 .register(registry);
-    }
-
-    private static FunctionCounter.Builder<StdioBackend> counter(
-            String name, StdioBackend backend, ToDoubleFunction<StdioBackend> count) {
-        return FunctionCounter.builder(name, backend, count);
     }
 
     /** All meters; for tests. */

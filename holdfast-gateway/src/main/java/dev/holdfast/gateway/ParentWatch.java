@@ -8,9 +8,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Ends this process when the one that has started it is gone: from then on another one is its parent. That is asked of the kernel now
- * and then, and not whether a process has the parent's number: one that was killed keeps it until somebody collects it, and then it may
- * be another's.
+ * Ends this process when the one that has started it is gone. The kernel then names another parent. Whether a process with the old number
+ * exists says nothing: a zombie keeps it, and later another process may get it.
  */
 final class ParentWatch {
     private static final Logger log = LoggerFactory.getLogger(ParentWatch.class);
@@ -19,14 +18,14 @@ final class ParentWatch {
     /** The launcher has looked before it built or started anything. */
     private final long parent = Long.getLong("holdfast.parent", parent());
 
-    /** Remembers who the parent is: made first of all, for it may end while this process starts. */
+    /** Remembers the parent. Is made first of all, for the parent may end while this process starts. */
     ParentWatch() {}
 
     private static long parent() {
         return ProcessHandle.current().parent().map(ProcessHandle::pid).orElse(0L);
     }
 
-    /** Watches from now on, if that is wanted. What ends this process in order is a shutdown hook by now. */
+    /** Watches from now on if {@code --exit-with-parent} is given. The hook that ends this process in order must be there. */
     void begin(KnobValues settings) {
         if (settings.get(Knobs.EXIT_WITH_PARENT)) {
             Future<?> unused = Executors.newSingleThreadScheduledExecutor(DaemonThreads.named("holdfast-parent"))

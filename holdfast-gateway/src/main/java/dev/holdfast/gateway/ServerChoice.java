@@ -10,10 +10,9 @@ import java.util.Optional;
 
 /** Which MCP server is served. */
 sealed interface ServerChoice {
-    /** What its sessions belong to, where they are kept: its name for people, and what tells it from others. */
+    /** The owner of the sessions in a store: a name for people, and the words that no other server has. */
     record Identity(String name, List<String> words) {}
 
-    /** What tells it from other servers. */
     Identity identity();
 
     /** The built-in one. */

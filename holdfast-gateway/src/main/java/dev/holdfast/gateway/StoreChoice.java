@@ -29,13 +29,12 @@ import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Where sessions are kept, as it was asked for. */
+/** The store that the command line asks for. */
 sealed interface StoreChoice {
     /**
-     * Opens the store.
+     * Opens the store for the sessions of a server.
      *
-     * @param owner whose sessions are kept there
-     * @throws GatewayException if that cannot be here
+     * @throws GatewayException if it cannot be opened here
      */
     Open open(ServerChoice.Identity owner);
 
@@ -53,7 +52,7 @@ sealed interface StoreChoice {
      * A store in use.
      *
      * @param sessions where sessions are kept
-     * @param health how it is, or was a few seconds ago
+     * @param health its health, now or a few seconds ago
      */
     record Open(SessionStore sessions, Supplier<StoreHealth> health) implements AutoCloseable {
         @Override
@@ -125,7 +124,7 @@ sealed interface StoreChoice {
         }
     }
 
-    /** They end with the process. */
+    /** Sessions end with the process. */
     record Memory() implements StoreChoice {
         @Override
         public Open open(ServerChoice.Identity owner) {
@@ -137,10 +136,10 @@ sealed interface StoreChoice {
     }
 
     /**
-     * They are on disk, in RocksDB.
+     * Sessions are on disk, in RocksDB.
      *
      * @param path the folder; made if it is not there
-     * @param survives what a message survives that was sent
+     * @param survives what messages survive
      * @param takesOver whether it may be the folder of another command
      */
     record RocksDb(Path path, Durability survives, boolean takesOver) implements StoreChoice {
@@ -187,12 +186,12 @@ sealed interface StoreChoice {
     }
 
     /**
-     * They are in Redis, which other nodes use too.
+     * Sessions are in Redis, which other nodes use too.
      *
      * @param store where, not open yet
      * @param node this node among those that share it
-     * @param password its password, where it is not in the address
-     * @param sentinelPassword that of its sentinels, where they have one
+     * @param password its password, unless that is in the address
+     * @param sentinelPassword the password of its sentinels, if they have one
      */
     record Redis(
             RedisStoreBuilder store,
@@ -277,7 +276,7 @@ sealed interface StoreChoice {
     }
 
     /**
-     * A password for Redis in a file: what stands in a command line, everybody on the machine can read.
+     * A password for Redis in a file: everybody on the machine can read a command line.
      *
      * @param file its first line is the password
      * @param user whose it is

@@ -12,9 +12,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
 
 /**
- * The log on the standard error, with a throttle, since whoever can reach the port can make the HTTP server write lines. Of each logger of a
- * library, ten lines are written in ten seconds. Our own warnings and errors are limited by their format, to twice what the places
- * that foresee a flood let through; what we say below a warning, those places bound themselves. Public for logback, which makes it.
+ * The log on standard error, with a throttle, since whoever can reach the port can make the HTTP server log. In ten seconds it writes ten
+ * lines of each logger of a library, and twenty of each format of our own warnings and errors, which is twice what our own throttles let
+ * through. Our lines below WARN are bounded where they are logged. Public for logback, which makes it.
  */
 public class ThrottledAppender extends ConsoleAppender<ILoggingEvent> {
     private static final String OURS = "dev.holdfast.";

@@ -42,7 +42,7 @@ import org.slf4j.LoggerFactory;
 public final class Bridge {
     private static final Logger log = LoggerFactory.getLogger(Bridge.class);
     private static final EnvelopeReader ENVELOPES = new EnvelopeReader();
-    /** How long calls under way may take once the input has ended; a client that wants no answers any more sends a signal before. */
+    /** How long running calls may take once the input has ended. A client that wants no answers sends a signal before. */
     private static final long LAST_ANSWERS_SECONDS = 10;
     /** How long the server may take to hear that the session ends. */
     private static final long CLOSE_SECONDS = 3;
@@ -51,8 +51,8 @@ public final class Bridge {
     private final InputStream in;
     private final LineWriter out;
     private final int messageBytes;
-    /** How many messages of the client are under way; one more while its input lasts. */
-    private final AtomicInteger underWay = new AtomicInteger(1);
+    /** How many messages of the client have no end yet; one more while its input lasts. */
+    private final AtomicInteger unfinished = new AtomicInteger(1);
 
     private final CompletableFuture<Void> lastAnswered = new CompletableFuture<>();
 
@@ -155,7 +155,7 @@ public final class Bridge {
     }
 
     private void send(Envelope message) {
-        underWay.incrementAndGet();
+        unfinished.incrementAndGet();
         session.send(message, ServerSession.NO_CONTEXT).whenComplete((outcome, failure) -> {
             try {
                 if (failure != null) {
@@ -174,19 +174,19 @@ public final class Bridge {
     }
 
     private void answered() {
-        if (underWay.decrementAndGet() == 0) {
+        if (unfinished.decrementAndGet() == 0) {
             lastAnswered.complete(null);
         }
     }
 
-    /** Waits for what is under way, unless the session is closed before, or nobody reads the output any more. */
+    /** Waits for running calls, until the session is closed or nobody reads the output any more. */
     private void awaitLastAnswers() {
         answered();
         try {
             CompletableFuture.anyOf(lastAnswered, out.unread().toCompletableFuture())
                     .get(LAST_ANSWERS_SECONDS, TimeUnit.SECONDS);
         } catch (TimeoutException e) {
-            log.info("the client has left under its calls");
+            log.info("the client has left while calls were running");
         } catch (ExecutionException e) {
             throw new IllegalStateException(e);
         } catch (InterruptedException e) {
@@ -221,7 +221,7 @@ public final class Bridge {
             this.out = new BufferedOutputStream(out, BUFFER);
         }
 
-        /** Completes when it turns out that nobody reads any more. */
+        /** Completes when a write fails, for nobody reads any more. */
         CompletionStage<Void> unread() {
             return unread;
         }
@@ -260,14 +260,14 @@ public final class Bridge {
         }
     }
 
-    /** What a client is told of requests that the server has not answered. */
+    /** Errors for requests that the server has not answered. */
     static final class Answers {
         private static final int UNAUTHORIZED = 401;
         private static final int FORBIDDEN = 403;
 
         private Answers() {}
 
-        /** The error for a request that has no response; empty where there is nothing to be told. */
+        /** The error for a request without a response; empty for other messages, and where there was a response. */
         static Optional<byte[]> to(Envelope message, Outcome outcome) {
             boolean answered = message.kind() != Envelope.Kind.REQUEST
                     || outcome instanceof Outcome.Done

@@ -103,7 +103,7 @@ public final class HeaderFile {
         }
     }
 
-    /** Reads the file again when the server wants credentials; what the refused request did not carry is worth another one. */
+    /** Reads the file again when the server wants credentials, and tries once more with headers that the refused request did not have. */
     private Requests.AuthorizationHandler authorization() {
         return (request, status, headers, times, context) ->
                 CompletableFuture.completedFuture(times == 0 && renewed(request));

@@ -16,13 +16,13 @@ import java.util.TreeMap;
 import java.util.function.IntSupplier;
 import java.util.function.Supplier;
 
-/** The pages on which a gateway tells how it is. */
+/** The pages about the state of a gateway. */
 public final class StatusPages {
-    /** How it is, for everybody. */
+    /** Its health, for everybody. */
     static final String HEALTH = "/healthz";
-    /** What its engine holds and counts, for those whom it serves. */
+    /** What its engine holds and has counted, for those whom the gateway serves. */
     static final String STATS = "/stats";
-    /** What it measures, for Prometheus and those whom it serves. */
+    /** Its meters in the format of Prometheus, for those whom the gateway serves. */
     static final String METRICS = "/metrics";
 
     private static final int OK = 200;
@@ -38,9 +38,9 @@ public final class StatusPages {
     /**
      * Pages of an engine.
      *
-     * @param guard lets those see all of them whom the gateway serves
-     * @param store how the store is
-     * @param metrics what is measured, in the text format of Prometheus
+     * @param guard decides who sees the pages that are not for everybody
+     * @param store the health of the store
+     * @param metrics the meters in the text format of Prometheus
      */
     public StatusPages(SessionEngine engine, Guard guard, Supplier<StoreHealth> store, Supplier<String> metrics) {
         this.engine = engine;

@@ -5,8 +5,7 @@ import java.util.Locale;
 import java.util.OptionalLong;
 
 /**
- * How a store is, for whoever watches the gateway. That may be anybody: it names neither the folder nor what the disk said, both of
- * which are in the log.
+ * The health of a store, as anybody may see it: it names neither the folder nor the error of the disk, both of which are in the log.
  *
  * @param kind as on the command line
  * @param survives what a message survives that was sent
@@ -35,7 +34,7 @@ public record StoreHealth(String kind, Durability survives, OptionalLong bytes, 
         }
     }
 
-    /** The same store where this node has no lease: that says more than that it is well, and less than any other trouble. */
+    /** The same store where this node has no lease, which is told unless there is other trouble. */
     StoreHealth withoutLease() {
         return state == State.WELL ? new StoreHealth(kind, survives, bytes, State.NO_LEASE) : this;
     }

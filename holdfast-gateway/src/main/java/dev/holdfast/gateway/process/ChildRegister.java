@@ -65,7 +65,7 @@ public final class ChildRegister implements Processes {
 
     private final List<Survivor> survivors;
     private int lines;
-    /** Whether a write has failed: what comes next must not stand behind half a line. */
+    /** Whether a write has failed: the next line must not come after half a line. */
     private boolean torn;
 
     /**
@@ -157,7 +157,7 @@ public final class ChildRegister implements Processes {
         return running;
     }
 
-    /** What has ended, or has a number that somebody else has now, is forgotten. */
+    /** The children that still run; one whose number another process has now does not. */
     private List<Survivor> survivors(Left left) {
         List<Survivor> alive = left.children().values().stream()
                 .map(Survivor::new)
@@ -276,7 +276,7 @@ public final class ChildRegister implements Processes {
         }
     }
 
-    /** Where this folder was removed and made anew, the file may be that of a later gateway, which would take our children for its own. */
+    /** Where this folder was removed and made anew, the file may be that of another gateway, which would end our children later. */
     private void refuseAnothers() throws IOException {
         if (writer().filter(this::isAnotherThatRuns).isPresent()) {
             throw new IOException("it is that of another gateway");
@@ -333,7 +333,7 @@ public final class ChildRegister implements Processes {
                 "{} cannot be written, so a kill -9 may leave server processes: {}{}", file, e.toString(), more));
     }
 
-    /** A process that an earlier gateway has started: its number is known, and nothing else of it can be reached. */
+    /** A process that an earlier gateway has started, of which only the number and the start are known. */
     static final class Survivor extends Process {
         private final ProcessTable.Entry entry;
 

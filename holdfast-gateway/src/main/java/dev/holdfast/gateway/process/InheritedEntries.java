@@ -8,14 +8,13 @@ import java.util.concurrent.atomic.AtomicInteger;
 /**
  * Frees what the kernel caches for the files that a new child inherited.
  *
- * <p>The JDK starts a process by a helper program that lists {@code /proc/self/fd} and closes every file of ours. For each entry
- * that is listed, the kernel keeps an inode until the process is reaped: a kilobyte each. With 9,000 open files, 3,000 children
- * hold gigabytes of them, and their reaping takes most of a minute. An entry is freed earlier if its name is looked up after its
- * file was closed, which this class does. Thread-safe.
+ * <p>The JDK starts a process by a helper that lists {@code /proc/self/fd} and closes every file of ours. For each listed entry the kernel
+ * keeps an inode of a kilobyte until the process is reaped. With 9,000 open files, 3,000 children hold gigabytes of them, and reaping them
+ * takes most of a minute. A lookup of its name after its file was closed frees an entry earlier. Thread-safe.
  */
 public final class InheritedEntries {
     private static final Path PROC = Path.of("/proc");
-    /** After this many numbers in a row without an open file, no further one is expected. */
+    /** Behind this many numbers in a row without an open file, none is looked for. */
     private static final int LAST_GAP = 64;
 
     private static final int FIRST_INHERITED = 3;

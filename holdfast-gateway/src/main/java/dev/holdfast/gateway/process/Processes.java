@@ -8,8 +8,8 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Starts children, and reaches each together with all that it started. To ask or to signal many of them costs what it costs
- * for one: the machine's processes are looked at once. The methods may block for milliseconds.
+ * Starts children, and signals each together with all that it has started. For many of them at once it takes no longer than for one. The
+ * methods may block for milliseconds.
  */
 public interface Processes {
     /** The signal by which a process is told to end. */
@@ -24,7 +24,7 @@ public interface Processes {
     /** Asks these children, and all that they started, to end. */
     void signal(Collection<Process> children, Signal signal);
 
-    /** Those of them of which anything still runs. A process that has ended, and only waits to be noticed, does not run. */
+    /** Those of which a process still runs; a zombie does not. */
     Set<Process> running(Collection<Process> children);
 
     /** Process groups where {@code setsid} is installed, else process trees. */

@@ -3,12 +3,12 @@ package dev.holdfast.gateway.process;
 import java.time.Duration;
 
 /**
- * How the gateway deals with child processes.
+ * Bounds and times of child processes.
  *
  * @param startTimeout how long a child may take from its start to its answer to {@code initialize}. Default 30 s
  * @param lineBytes how long a line of a child's output may be. Default 16 MiB
  * @param queuedBytes how much may wait for a child that does not read its input. Default 16 MiB
- * @param uncommittedBytes how much of a child's output may wait for the store before the child is not read further. Default 1 MiB
+ * @param uncommittedBytes how much of a child's output may wait for the store before no more of it is read. Default 1 MiB
  * @param closeGrace how long a child may take to end once its input is closed. Default 2 s
  * @param termGrace how long a process group may take to end after TERM, before KILL. Default 2 s
  * @param pingTimeout how long a child may take for a ping, once a call has taken too long. Default 10 s

@@ -35,10 +35,10 @@ public final class Workers implements AutoCloseable {
     private final AtomicBoolean watching = new AtomicBoolean();
 
     /**
-     * Threads beside a clock.
+     * The threads of one gateway.
      *
-     * @param clock stays the caller's
-     * @param processes by what the children are ended
+     * @param clock stays the caller's to shut down
+     * @param processes ends the children
      */
     public Workers(ScheduledExecutorService clock, Processes processes) {
         this.clock = clock;
@@ -80,8 +80,8 @@ public final class Workers implements AutoCloseable {
         return starters;
     }
 
-    /** Runs a task that may block at a later time. */
-    Future<?> later(Runnable task, long delay, TimeUnit unit) {
+    /** Runs a task that may block after a delay. */
+    public Future<?> later(Runnable task, long delay, TimeUnit unit) {
         return clock.schedule(() -> blocking.execute(task), delay, unit);
     }
 
@@ -90,13 +90,11 @@ public final class Workers implements AutoCloseable {
         return ends;
     }
 
-    /** Frees what the kernel keeps for the files that new children inherit. */
     InheritedEntries inherited() {
         return inherited;
     }
 
-    /** Runs tasks at a later time. */
-    public ScheduledExecutorService clock() {
+    ScheduledExecutorService clock() {
         return clock;
     }
 

@@ -78,7 +78,7 @@ public final class StdioBackend implements Backend, AutoCloseable {
      * @param mostChildren how many children there may be at once, those included whose sessions have ended already; the engine holds
      *     to it
      * @param clock tells the time; stays the caller's to shut down
-     * @param budget what its messages take, and others
+     * @param budget counts its messages, and others
      */
     public StdioBackend(
             ServerCommand command,
@@ -245,8 +245,8 @@ public final class StdioBackend implements Backend, AutoCloseable {
     }
 
     /**
-     * The opening of one connection: when its turn has come, a child is started, and is asked to {@code initialize}, in a bounded time. It is the
-     * sink of that one call, which is made before there is a session.
+     * The opening of one connection: when its turn has come, starts a child and calls {@code initialize}, within the start timeout. It is the
+     * sink of that call, for which there is no session yet.
      */
     final class Opening implements CallSink {
         private final OpenRequest request;
@@ -295,8 +295,7 @@ public final class StdioBackend implements Backend, AutoCloseable {
             Duration timeout = options.startTimeout();
             Runnable late =
                     () -> fail("the server process did not answer initialize within " + Durations.text(timeout));
-            Future<?> deadline = workers.clock()
-                    .schedule(() -> workers.blocking().execute(late), timeout.toNanos(), TimeUnit.NANOSECONDS);
+            Future<?> deadline = workers.later(late, timeout.toNanos(), TimeUnit.NANOSECONDS);
             end.whenComplete((how, failure) -> deadline.cancel(false));
             workers.starters().execute(() -> {
                 try {
