@@ -49,7 +49,7 @@ class CallPathTest {
         /** A GET with Last-Event-ID, of the stream of a call that has ended, at the same server. */
         RESUME(63, 605, 24),
         /** A tools/call through the gateway, to a child on stdio, with RocksDB; what is entered in the gateway. */
-        STDIO(119, 1830, 33),
+        STDIO(106, 1290, 30),
         /** A tools/call by the Java client. */
         CLIENT(44, 535, 19),
         /** The same, its connection ended before the answer: with a GET that fetches it. */
