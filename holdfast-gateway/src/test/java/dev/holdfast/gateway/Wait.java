@@ -23,7 +23,10 @@ public final class Wait {
     /** For a process that may have to start first, beside many others. */
     static final Duration START = Duration.ofSeconds(60);
 
-    private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
+    /** Between two looks: what comes at once is seen at once, and a long wait takes little of the processor. */
+    private static final long SHORTEST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
+
+    private static final long LONGEST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(30);
 
     private Wait() {}
 
@@ -35,11 +38,13 @@ public final class Wait {
     /** Waits for a condition that much has to be done for. */
     static void until(String what, Duration patience, BooleanSupplier condition) {
         long start = System.nanoTime();
+        long pause = SHORTEST_PAUSE_NANOS;
         while (!condition.getAsBoolean()) {
             if (System.nanoTime() - start > patience.toNanos()) {
                 throw new AssertionError("did not come true: " + what);
             }
-            LockSupport.parkNanos(PAUSE_NANOS);
+            LockSupport.parkNanos(pause);
+            pause = Math.min(pause * 5 / 4, LONGEST_PAUSE_NANOS);
         }
     }
 

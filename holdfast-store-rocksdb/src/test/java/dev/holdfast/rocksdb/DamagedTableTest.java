@@ -204,7 +204,7 @@ class DamagedTableTest {
             long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(50);
             while (store.usage().damage().isEmpty() || store.usage().trouble().isPresent()) {
                 assertThat(System.nanoTime()).as(store.usage().toString()).isLessThan(deadline);
-                Thread.onSpinWait();
+                LockSupport.parkNanos(Sample.PAUSE_NANOS);
             }
             assertWholeOrGone(store, keys);
             assertThat(gone(store, keys)).isLessThan(keys.size());

@@ -9,6 +9,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -87,7 +88,7 @@ class FullDiskTest {
                 // appends that failed are not there, or are as a whole: the next offset follows from the log
                 while (!failure(store, lastOf(store) + 1).isEmpty()) {
                     check(System.nanoTime() < deadline, "no recovery");
-                    Thread.onSpinWait();
+                    LockSupport.parkNanos(Sample.PAUSE_NANOS);
                 }
                 check(count(store) >= kept + 1, "something acknowledged is lost");
                 check(store.usage().trouble().isEmpty(), "trouble is told that is over");

@@ -19,6 +19,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -57,7 +58,7 @@ class RocksDbStoreTest {
         long deadline = System.nanoTime() + Duration.ofSeconds(30).toNanos();
         while (keys(store) > left) {
             assertThat(System.nanoTime()).as("the space is given back in time").isLessThan(deadline);
-            Thread.onSpinWait();
+            LockSupport.parkNanos(Sample.PAUSE_NANOS);
         }
     }
 
@@ -98,7 +99,7 @@ class RocksDbStoreTest {
         long deadline = System.nanoTime() + Duration.ofSeconds(30).toNanos();
         while (database.trouble().isPresent()) {
             assertThat(System.nanoTime()).as("it writes again in time").isLessThan(deadline);
-            Thread.onSpinWait();
+            LockSupport.parkNanos(Sample.PAUSE_NANOS);
         }
         Sample.await(bed.store().delete(Sample.KEY));
         assertThat(keys()).isZero();
@@ -246,7 +247,7 @@ class RocksDbStoreTest {
         long deadline = System.nanoTime() + Duration.ofSeconds(30).toNanos();
         while (bed.store().usage().bytes() > 8_000_000) {
             assertThat(System.nanoTime()).as(bed.store().usage().toString()).isLessThan(deadline);
-            Thread.onSpinWait();
+            LockSupport.parkNanos(Sample.PAUSE_NANOS);
         }
     }
 }

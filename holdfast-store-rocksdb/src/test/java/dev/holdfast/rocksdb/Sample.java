@@ -21,6 +21,8 @@ import java.util.concurrent.TimeUnit;
 final class Sample {
     static final Epoch FIRST = new Epoch(1, 77);
     static final SessionKey KEY = key(0);
+    /** Between two looks at what a test waits for. */
+    static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
     private Sample() {}
 
