@@ -22,6 +22,8 @@ import org.junit.jupiter.api.io.TempDir;
 class AbandonedSessionsTest {
     private static final int SESSIONS = Integer.getInteger("holdfast.abandoned", 60);
     private static final int CHILDREN = 16;
+    /** Clients that are gone at most before the gateway has noticed it of all: for each of them there is a child. */
+    private static final int AT_ONCE = CHILDREN / 2;
     /** What a session may keep in the heap, its history and its entry in the store's index included. */
     private static final long SESSION_BYTES = 12 << 10;
 
@@ -61,16 +63,21 @@ class AbandonedSessionsTest {
             for (int i = 0; i < CHILDREN; i++) {
                 peers.add(abandoned(url));
             }
+            awaitNoConnection(peers.get(0));
             count(gateway);
             long before = liveHeap(gateway, peers.get(0));
             long resident = 0;
             while (peers.size() < SESSIONS) {
                 peers.add(abandoned(url));
                 count(gateway);
+                if (peers.size() % AT_ONCE == 0) {
+                    awaitNoConnection(peers.get(0));
+                }
                 if (peers.size() == Math.max(SESSIONS / 3, CHILDREN + 1)) {
                     resident = gateway.status("VmRSS");
                 }
             }
+            awaitNoConnection(peers.get(0));
             long processGrown = gateway.status("VmRSS") - resident;
             long grown = (liveHeap(gateway, peers.get(0)) - before) / (SESSIONS - CHILDREN);
 
@@ -95,10 +102,13 @@ class AbandonedSessionsTest {
         try (ListeningSocket listening = new ListeningSocket(peer)) {
             assertThat(peer.call(1, "tools/list")).contains("\"tools\"");
         }
-        Wait.until(
-                "the end of the connection is noticed",
-                () -> peer.get("/stats").body().contains("\"connections\":0"));
         return peer;
+    }
+
+    private static void awaitNoConnection(HttpPeer peer) {
+        Wait.until(
+                "the ends of the connections are noticed",
+                () -> peer.get("/stats").body().contains("\"connections\":0"));
     }
 
     /** What is left of the heap after a collection. */

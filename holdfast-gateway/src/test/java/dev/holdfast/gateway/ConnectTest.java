@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** {@code holdfast connect} as a process between this client and a gateway of another process. */
+/** {@code holdfast connect} as a process between this client and a gateway. */
 @Timeout(240)
 class ConnectTest {
     /** Seconds: less than the ten for which a bridge waits for last answers. */
@@ -26,10 +26,12 @@ class ConnectTest {
     private Path folder;
 
     private final List<Process> started = new ArrayList<>();
+    private final List<TestGateway> gateways = new ArrayList<>();
 
     @AfterEach
     void endAll() {
         started.forEach(process -> process.destroyForcibly().onExit().join());
+        gateways.forEach(TestGateway::close);
     }
 
     private Process start(String... args) throws IOException {
@@ -44,6 +46,14 @@ class ConnectTest {
         return bridge;
     }
 
+    /** One in this process, where nothing ends it. */
+    private TestGateway demo(String... words) {
+        TestGateway gateway = TestGateway.demo(words);
+        gateways.add(gateway);
+        return gateway;
+    }
+
+    /** One as a process, for a test that ends it. */
     private URI serving(String... args) throws IOException {
         List<String> words = new ArrayList<>(List.of("serve"));
         words.addAll(List.of(args));
@@ -58,8 +68,7 @@ class ConnectTest {
 
     @Test
     void messagesPassBothWaysAndTheEndOfTheInputEndsItInOrder() throws Exception {
-        BridgeProcess bridge =
-                connect(serving("--port", "0", "--store", "memory").toString());
+        BridgeProcess bridge = connect(demo().url().toString());
         bridge.begin();
 
         assertThat(bridge.ask(echo(1, "hello"))).contains("\"id\":1").contains("hello");
@@ -79,8 +88,7 @@ class ConnectTest {
 
     @Test
     void callsUnderWayAreAnsweredThoughTheInputHasEnded() throws Exception {
-        BridgeProcess bridge =
-                connect(serving("--port", "0", "--store", "memory").toString());
+        BridgeProcess bridge = connect(demo().url().toString());
         bridge.begin();
 
         bridge.say(slow(1, 3_000));
@@ -93,8 +101,7 @@ class ConnectTest {
 
     @Test
     void aBridgeThatWaitsForLastAnswersEndsWhenItIsTold() throws Exception {
-        BridgeProcess bridge =
-                connect(serving("--port", "0", "--store", "memory").toString());
+        BridgeProcess bridge = connect(demo().url().toString());
         bridge.begin();
         bridge.say(slow(1, 60_000));
         bridge.process().getOutputStream().close();
@@ -106,8 +113,7 @@ class ConnectTest {
 
     @Test
     void aBridgeWhoseClientIsGoneDoesNotWaitForLastAnswers() throws Exception {
-        BridgeProcess bridge =
-                connect(serving("--port", "0", "--store", "memory").toString());
+        BridgeProcess bridge = connect(demo().url().toString());
         bridge.begin();
         bridge.say("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"slow\","
                 + "\"arguments\":{\"ms\":60000,\"steps\":600},\"_meta\":{\"progressToken\":1}}}");
@@ -162,8 +168,7 @@ class ConnectTest {
 
     @Test
     void requestWithAnIdThatIsInFlightIsToldSo() throws Exception {
-        BridgeProcess bridge =
-                connect(serving("--port", "0", "--store", "memory").toString());
+        BridgeProcess bridge = connect(demo().url().toString());
         bridge.begin();
         bridge.say("{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":{\"name\":\"slow\","
                 + "\"arguments\":{\"ms\":60000,\"steps\":1}}}");
@@ -177,7 +182,7 @@ class ConnectTest {
     void tokenIsReadAgainWhenTheServerWantsAnother() throws Exception {
         Path tokens = Files.writeString(folder.resolve("tokens"), "somebody right-token-0123456789abcdef\n");
         Path headers = Files.writeString(folder.resolve("headers"), "# mine\nAuthorization: Bearer wrong\n");
-        URI url = serving("--port", "0", "--store", "memory", "--auth-token-file", tokens.toString());
+        URI url = demo("--auth-token-file", tokens.toString()).url();
         BridgeProcess bridge = connect("--header-file", headers.toString(), url.toString());
         assertThat(bridge.ask(BridgeProcess.INITIALIZE)).contains("credentials").contains("--header-file");
 
@@ -190,7 +195,7 @@ class ConnectTest {
     @Test
     void headersGoAlongWithEachRequest() throws Exception {
         Path tokens = Files.writeString(folder.resolve("tokens"), "somebody right-token-0123456789abcdef\n");
-        URI url = serving("--port", "0", "--store", "memory", "--auth-token-file", tokens.toString());
+        URI url = demo("--auth-token-file", tokens.toString()).url();
         BridgeProcess bridge =
                 connect("--header", "Authorization: Bearer right-token-0123456789abcdef", url.toString());
 

@@ -3,7 +3,10 @@ package dev.holdfast.gateway;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
 import java.io.UncheckedIOException;
+import java.io.Writer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -51,7 +54,17 @@ class FilesThatAreNoneTest {
                 .redirectOutput(folder.resolve("out").toFile());
     }
 
-    private String refused(String option, Path file) throws Exception {
+    /** What the command says that is refused. */
+    private static String refused(String option, Path file) {
+        StringWriter said = new StringWriter();
+        PrintWriter out = new PrintWriter(Writer.nullWriter());
+        assertThat(Main.run(out, new PrintWriter(said), words(option, file).toArray(String[]::new)))
+                .isEqualTo(1);
+        return said.toString();
+    }
+
+    /** The same of a process with little memory, which ends though somebody still reads. */
+    private String refusedByAProcess(String option, Path file) throws Exception {
         Process process = gateway(List.of("-Xmx64m"), words(option, file)).start();
         try {
             process.getOutputStream().close();
@@ -92,12 +105,9 @@ class FilesThatAreNoneTest {
     @CsvSource(
             delimiter = '|',
             value = {
-                "--auth-token-file        | /dev/zero      | has more than 16 MiB; ",
                 "--store-password-file    | /dev/zero      | has more than 16 MiB; ",
                 "--sentinel-password-file | /dev/zero      | has more than 16 MiB; ",
                 "--header-file            | /dev/zero      | has more than 16 MiB; ",
-                "--auth-token-file        | pipe           | did not end within 10 s; write to it and close it, or name a file",
-                "--header-file            | pipe           | did not end within 10 s; ",
                 "--auth-token-file        | folder         | is a folder; name a file in it",
                 "--store-password-file    | folder         | is a folder; ",
                 "--header-file            | folder         | is a folder; ",
@@ -107,10 +117,26 @@ class FilesThatAreNoneTest {
                 "--header-file            | binary         | is not UTF-8; ",
                 "--auth-token-file        | /proc/self/mem | cannot be read (",
             })
-    void whatIsNoTextFileIsNamedWithItsOptionAndHarmsNobody(String option, String kind, String why) throws Exception {
+    void whatIsNoTextFileIsNamedWithItsOption(String option, String kind, String why) throws Exception {
         Path file = file(kind);
 
         assertThat(refused(option, file))
+                .startsWith("holdfast: " + option + " " + file + ": " + why)
+                .hasLineCount(1);
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "--auth-token-file | /dev/zero | has more than 16 MiB; ",
+                "--auth-token-file | pipe      | did not end within 10 s; write to it and close it, or name a file",
+                "--header-file     | pipe      | did not end within 10 s; ",
+            })
+    void whatHasNoEndHarmsNobody(String option, String kind, String why) throws Exception {
+        Path file = file(kind);
+
+        assertThat(refusedByAProcess(option, file))
                 .startsWith("holdfast: " + option + " " + file + ": " + why)
                 .hasLineCount(1);
     }

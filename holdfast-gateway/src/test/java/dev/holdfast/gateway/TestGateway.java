@@ -65,6 +65,11 @@ public final class TestGateway implements AutoCloseable {
         return new TestGateway(over(store, options(Optional.empty())));
     }
 
+    /** The same with these words of the command line. */
+    static TestGateway demo(String... words) {
+        return new TestGateway(options(Optional.empty(), words));
+    }
+
     /** What words of the command line ask for, beside those that all tests have in common. */
     static ServeOptions options(Optional<List<String>> command, String... words) {
         List<String> all = new ArrayList<>(List.of(words));

@@ -5,12 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
 import java.io.InputStream;
-import java.io.UncheckedIOException;
+import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.security.KeyStore;
-import java.util.ArrayList;
 import java.util.List;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
@@ -24,51 +23,55 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(180)
 class UpstreamTlsTest {
     private static final String PASSWORD = "changeit";
+    private static final String ALIAS = "upstream";
     private static final String NOT_TRUSTED = "the certificate of the upstream is not trusted";
 
     @TempDir
     @SuppressWarnings("NullAway.Init")
     private Path folder;
 
-    private void keytool(String... args) throws Exception {
-        List<String> words = new ArrayList<>(List.of(
-                Path.of(System.getProperty("java.home"), "bin", "keytool").toString()));
-        words.addAll(List.of(args));
-        words.addAll(List.of("-storetype", "PKCS12", "-storepass", PASSWORD));
-        Process process = new ProcessBuilder(words)
+    /** An upstream with a certificate for this name, which stands in {@code trusted.p12}. */
+    private ScriptedUpstream upstream(String name) throws Exception {
+        Path keytool = Path.of(System.getProperty("java.home"), "bin", "keytool");
+        Process process = new ProcessBuilder(
+                        keytool.toString(),
+                        "-J-XX:TieredStopAtLevel=1",
+                        "-J-XX:+UseSerialGC",
+                        "-genkeypair",
+                        "-alias",
+                        ALIAS,
+                        "-keyalg",
+                        "EC",
+                        "-dname",
+                        "CN=upstream",
+                        "-ext",
+                        "san=" + name,
+                        "-keystore",
+                        "upstream.p12",
+                        "-storetype",
+                        "PKCS12",
+                        "-storepass",
+                        PASSWORD)
                 .directory(folder.toFile())
                 .redirectErrorStream(true)
                 .start();
         String said = new String(process.getInputStream().readAllBytes(), UTF_8);
         assertThat(process.waitFor()).as(said).isZero();
-    }
 
-    /** An upstream with a certificate for this name, which stands in {@code trusted.p12}. */
-    private ScriptedUpstream upstream(String name) throws Exception {
-        keytool(
-                "-genkeypair",
-                "-alias",
-                "upstream",
-                "-keyalg",
-                "EC",
-                "-dname",
-                "CN=upstream",
-                "-ext",
-                "san=" + name,
-                "-keystore",
-                "upstream.p12");
-        keytool("-exportcert", "-alias", "upstream", "-file", "upstream.cer", "-keystore", "upstream.p12");
-        keytool("-importcert", "-noprompt", "-alias", "upstream", "-file", "upstream.cer", "-keystore", "trusted.p12");
-        return new ScriptedUpstream(tls());
-    }
-
-    private SSLContext tls() throws GeneralSecurityException {
         KeyStore keys = KeyStore.getInstance("PKCS12");
         try (InputStream in = Files.newInputStream(folder.resolve("upstream.p12"))) {
             keys.load(in, PASSWORD.toCharArray());
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
         }
+        KeyStore trusted = KeyStore.getInstance("PKCS12");
+        trusted.load(null, null);
+        trusted.setCertificateEntry(ALIAS, keys.getCertificate(ALIAS));
+        try (OutputStream out = Files.newOutputStream(folder.resolve("trusted.p12"))) {
+            trusted.store(out, PASSWORD.toCharArray());
+        }
+        return new ScriptedUpstream(tls(keys));
+    }
+
+    private static SSLContext tls(KeyStore keys) throws GeneralSecurityException {
         KeyManagerFactory managers = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
         managers.init(keys, PASSWORD.toCharArray());
         SSLContext tls = SSLContext.getInstance("TLS");

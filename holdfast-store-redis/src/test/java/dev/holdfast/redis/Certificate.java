@@ -25,6 +25,8 @@ public record Certificate(Path pem, Path key) {
             Process keytool = new ProcessBuilder(List.of(
                             Path.of(System.getProperty("java.home"), "bin", "keytool")
                                     .toString(),
+                            "-J-XX:TieredStopAtLevel=1",
+                            "-J-XX:+UseSerialGC",
                             "-genkeypair",
                             "-keyalg",
                             "RSA",
