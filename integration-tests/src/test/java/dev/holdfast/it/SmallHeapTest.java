@@ -14,10 +14,11 @@ import java.util.concurrent.Phaser;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.IntFunction;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.AfterParameterizedClassInvocation;
+import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -35,7 +36,10 @@ class SmallHeapTest {
     private final List<RawSession> sessions = new ArrayList<>();
     private final Map<Integer, AtomicInteger> statuses = new ConcurrentSkipListMap<>();
 
-    @AutoClose
+    /** For the tests that leave nothing in it. */
+    @SuppressWarnings("NullAway.Init")
+    private static JavaProcess shared;
+
     private JavaProcess server;
 
     SmallHeapTest(ContainerKind kind) {
@@ -65,12 +69,23 @@ class SmallHeapTest {
         }
     }
 
-    @BeforeEach
-    void start() throws Exception {
-        start(128);
+    @BeforeParameterizedClassInvocation
+    static void start(ContainerKind kind) throws Exception {
+        shared = SmallHeapServer.start(kind, 128);
     }
 
-    private void start(int megabytes) throws Exception {
+    @AfterParameterizedClassInvocation
+    static void stop() {
+        shared.close();
+    }
+
+    @BeforeEach
+    void useTheShared() {
+        server = shared;
+        openSessions();
+    }
+
+    private void startAnother(int megabytes) throws Exception {
         server = SmallHeapServer.start(kind, megabytes);
         openSessions();
     }
@@ -85,6 +100,18 @@ class SmallHeapTest {
     /** Nothing is held any more: a call that needs most of the room finds it. */
     @AfterEach
     void theServerIsHealthy() {
+        try {
+            assertHealthy();
+            sessions.forEach(
+                    session -> assertThat(session.status(session.delete())).isEqualTo(200));
+        } finally {
+            if (server != shared) {
+                server.close();
+            }
+        }
+    }
+
+    private void assertHealthy() {
         byte[] large = call("\"last\"", Filling.TEXT, 5 << 20);
         await().atMost(Duration.ofSeconds(20))
                 .pollInterval(Duration.ofMillis(200))
@@ -146,6 +173,7 @@ class SmallHeapTest {
 
     @Test
     void notificationsAtOnce() throws Exception {
+        startAnother(128); // one that has run for a while is done with them before there are many
         storm(
                 CLIENTS,
                 number -> Json.notification("notifications/made/up", "{\"fill\":" + Filling.ARRAYS.of(1 << 18) + "}")
@@ -154,6 +182,7 @@ class SmallHeapTest {
 
     @Test
     void initializesAtOnce() throws Exception {
+        startAnother(128);
         byte[] initialize = Json.request(
                         "1",
                         "initialize",
@@ -215,9 +244,8 @@ class SmallHeapTest {
     /** Each is there several times while it is written as JSON, and as long as its client reads it. */
     @Test
     void largeResponsesAtOnce() throws Exception {
-        server.close();
-        start(256);
-        Parallel.times(40, number -> {
+        startAnother(256);
+        Parallel.times(24, number -> {
             try (RawConnection connection =
                     session(number).send(session(number).post(Json.call(String.valueOf(number), "large")))) {
                 connection.head(Duration.ofSeconds(60));
