@@ -211,7 +211,7 @@ final class NodeMemory implements StreamSetting.NodeTotal {
         while (leaving.size() > 1 && sum > bytes.limit / 2) {
             Share oldest = leaving.removeFirst();
             cut.add(oldest);
-            oldest.session.cut();
+            oldest.session.readers().cut();
             sum -= oldest.size;
         }
     }

@@ -63,8 +63,7 @@ public final class SessionEngine implements AutoCloseable {
     private final NodeMemory memory;
     private final Drain drain;
     private final EngineHost host;
-    private final SessionFinder finder;
-    private final Opener opener;
+    private final SessionRegistry registry;
     private volatile Future<?> sweeping = CompletableFuture.completedFuture(null);
 
     SessionEngine(SessionEngineBuilder builder) {
@@ -86,8 +85,7 @@ public final class SessionEngine implements AutoCloseable {
                 new EngineHost(builder, scheduler, clock, telemetry, live, parked, memory, drain, this::terminateAny);
         ClusterMembership cluster = host.cluster();
         ExpiryClock expiry = new ExpiryClock(builder.storeClock(), builder.clock);
-        this.finder = new SessionFinder(host, cluster, live, parked, expiry);
-        this.opener = new Opener(host, cluster, live);
+        this.registry = new SessionRegistry(host, cluster, live, parked, expiry);
     }
 
     /**
@@ -118,7 +116,7 @@ public final class SessionEngine implements AutoCloseable {
      * @return completes when the backend has answered and the store has the session; fails on a fault of either
      */
     public CompletionStage<Opening> open(InboundMessage initialize, String principal, Lifetime lifetime) {
-        return opener.open(initialize, principal, lifetime);
+        return registry.open(initialize, principal, lifetime);
     }
 
     /**
@@ -130,7 +128,7 @@ public final class SessionEngine implements AutoCloseable {
      * @return completes when the store has the session; fails on a fault of the store
      */
     public CompletionStage<Opening> open(String principal, Lifetime lifetime) {
-        return opener.open(principal, lifetime);
+        return registry.open(principal, lifetime);
     }
 
     /**
@@ -141,7 +139,7 @@ public final class SessionEngine implements AutoCloseable {
      * @return complete at once for a session in memory; fails with a {@link StoreUnavailableException} if the store failed
      */
     public CompletionStage<Finding> find(String id, String principal) {
-        return finder.find(id, principal);
+        return registry.find(id, principal);
     }
 
     /**
@@ -151,7 +149,7 @@ public final class SessionEngine implements AutoCloseable {
      * @return whether there was one, when the store does not have it any more; fails if the store could not say so yet
      */
     public CompletionStage<Boolean> terminate(String id, String principal) {
-        return finder.terminate(id, principal, kind -> !kind.equals(SessionRecord.LISTENING_SESSION));
+        return registry.terminate(id, principal, kind -> !kind.equals(SessionRecord.LISTENING_SESSION));
     }
 
     /**
@@ -235,7 +233,7 @@ public final class SessionEngine implements AutoCloseable {
                 size(),
                 states(),
                 connections(),
-                finder.parked(),
+                registry.parked(),
                 live.running(),
                 memory.bytes(),
                 memory.events(),
@@ -353,7 +351,7 @@ public final class SessionEngine implements AutoCloseable {
     }
 
     private CompletionStage<Boolean> terminateAny(String id, String principal) {
-        return finder.terminate(id, principal, kind -> true);
+        return registry.terminate(id, principal, kind -> true);
     }
 
     /** Those in memory. */
@@ -364,10 +362,10 @@ public final class SessionEngine implements AutoCloseable {
     private void sweep() {
         long now = clock.look();
         guarded("capacity", live::sweep);
-        guarded("parked sessions", () -> finder.sweep(now));
-        guarded("sessions of other nodes", () -> finder.sweepLeft(now));
+        guarded("parked sessions", () -> registry.sweep(now));
+        guarded("sessions of other nodes", () -> registry.sweepLeft(now));
         for (LiveSession session : live.all()) {
-            guarded(session.shortId(), () -> session.sweep(now, parkNanos));
+            guarded(session.shortId(), () -> session.end().sweep(now, parkNanos));
         }
     }
 

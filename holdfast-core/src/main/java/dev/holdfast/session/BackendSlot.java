@@ -10,6 +10,7 @@ import dev.holdfast.spi.InboundMessage;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletionStage;
@@ -76,6 +77,14 @@ final class BackendSlot {
             return InboundMessage.NO_CONTEXT;
         }
 
+        /** It has come to use the backend; called once, before all else. */
+        default void comes(Step step) {}
+
+        /** Whether there is something left for a backend that has yet to come. */
+        default boolean wanted(Step step) {
+            return true;
+        }
+
         /** This incarnation of the backend was chosen. */
         void handedTo(int incarnation, Step step);
 
@@ -97,11 +106,7 @@ final class BackendSlot {
         default void dropped() {}
     }
 
-    /**
-     * Somebody who waits.
-     *
-     * @param bytes how much it brought when it came, which may change while it waits
-     */
+    /** Somebody who waits, and how much it brought when it came, which may change while it waits. */
     private record Waiting(User user, long bytes) {}
 
     private final SessionCore core;
@@ -133,12 +138,7 @@ final class BackendSlot {
         this.calls = calls;
     }
 
-    /**
-     * There was a backend before the session came back from the store, which nobody else knows yet.
-     *
-     * @param users those who need a fresh one, which is not opened yet
-     * @return those for whom there is no room
-     */
+    /** There was a backend before the session came back; returns those of the users of the next one for whom there is no room. */
     List<? extends User> returned(List<? extends User> users, Step step) {
         return existed(step) ? addAll(users, step) : users;
     }
@@ -232,7 +232,10 @@ final class BackendSlot {
 
     /** Lets somebody use the backend: now, or when it is restored; false if that cannot be. */
     boolean use(User user) {
-        BackendConnection now = core.log.step(step -> state == State.CONNECTED ? hand(user, step) : null);
+        BackendConnection now = core.log.step(step -> {
+            user.comes(step);
+            return state == State.CONNECTED ? hand(user, step) : null;
+        });
         if (now != null) {
             user.use(now);
             return true;
@@ -240,10 +243,10 @@ final class BackendSlot {
         return useLater(user);
     }
 
-    private @Nullable BackendConnection hand(User user, Step step) {
+    private BackendConnection hand(User user, Step step) {
         served = true;
         user.handedTo(latest, step);
-        return connection;
+        return Objects.requireNonNull(connection);
     }
 
     private boolean useLater(User user) {
@@ -251,11 +254,11 @@ final class BackendSlot {
             if (state == State.CONNECTED) {
                 // it is there since a moment ago
                 BackendConnection now = hand(user, step);
-                step.then(() -> {
-                    if (now != null) {
-                        user.use(now);
-                    }
-                });
+                step.then(() -> user.use(now));
+                return true;
+            }
+            if (!user.wanted(step)) {
+                step.then(user::dropped);
                 return true;
             }
             if (state == State.NEW) {

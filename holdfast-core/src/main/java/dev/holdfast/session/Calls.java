@@ -18,6 +18,7 @@ import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.SessionRecord;
 import dev.holdfast.spi.StreamId;
 import dev.holdfast.spi.TooLargeException;
+import java.util.ArrayList;
 import java.util.IdentityHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -74,9 +75,9 @@ final class Calls {
             Lifecycle.Move move = prompt ? core.lifecycle.callAttached(now) : core.lifecycle.callStarted(now);
             if (!move.quiet()) {
                 step.then(() -> core.alive(move));
-            }
-            if (move.leavesClosed()) {
-                return () -> CompletableFuture.completedFuture(new Call.Closed(core.ended()));
+                if (move.leavesClosed()) {
+                    return () -> CompletableFuture.completedFuture(new Call.Closed(core.ended()));
+                }
             }
             List<RequestId> ids = ids(messages);
             LiveCall call = create(messages, ids, number, now, step);
@@ -269,34 +270,38 @@ final class Calls {
         outbound.end(call, step);
     }
 
-    /** Brings a call that was started to the backend, by one task on an executor; empty where nothing is wanted of it any more. */
-    Optional<BackendSlot.User> dispatch(LiveCall call, Executor caller) {
-        follow(call);
-        if (core.log.look(call::answered)) {
-            caller.execute(() -> {});
-            return Optional.empty();
-        }
-        return Optional.of(new Dispatch(call, caller));
+    /** Brings a call that was started to the backend, by one task on an executor. */
+    BackendSlot.User dispatch(LiveCall call, Executor caller) {
+        return new Dispatch(call, caller, watches(call));
     }
 
+    /** Lets others follow a call that does not go to a backend in this way. */
     void follow(LiveCall call) {
-        call.requests.forEach(this::follow);
+        List<CallWatch> watches = watches(call);
+        core.log.run(step -> follow(call, watches, step));
+    }
+
+    /** Asks who follows the requests of a call from now on; returns them in the order of these. */
+    private List<CallWatch> watches(LiveCall call) {
+        List<CallWatch> watches = new ArrayList<>(call.requests.size());
+        for (LiveCall.Request request : call.requests) {
+            CallWatch watch = core.watch(request.message(), call.again());
+            watches.add(watch);
+            if (watch != CallWatch.NONE && call.cursor != null) {
+                watch.attached(CallWatch.Attachment.STARTED);
+            }
+        }
+        return watches;
     }
 
     /** Who follows may come too late. */
-    private void follow(LiveCall.Request request) {
-        CallWatch watch = core.watch(request.message(), request.call.again());
-        if (watch == CallWatch.NONE) {
-            return;
-        }
-        boolean early = core.log.step(step -> request.follow(watch, step));
-        if (request.call.cursor != null) {
-            watch.attached(CallWatch.Attachment.STARTED);
-        }
-        if (!early && request.cancelled()) {
-            watch.cancelled();
-        } else if (!early) {
-            watch.lost();
+    private static void follow(LiveCall call, List<CallWatch> watches, Step step) {
+        for (int i = 0; i < watches.size(); i++) {
+            LiveCall.Request request = call.requests.get(i);
+            CallWatch watch = watches.get(i);
+            if (watch != CallWatch.NONE && !request.follow(watch, step)) {
+                step.then(request.cancelled() ? watch::cancelled : watch::lost);
+            }
         }
     }
 
@@ -304,11 +309,23 @@ final class Calls {
     private final class Dispatch implements BackendSlot.User {
         private final LiveCall call;
         private final Executor caller;
+        private final List<CallWatch> watches;
         private List<LiveCall.Held> handed = List.of();
 
-        private Dispatch(LiveCall call, Executor caller) {
+        private Dispatch(LiveCall call, Executor caller, List<CallWatch> watches) {
             this.call = call;
             this.caller = caller;
+            this.watches = watches;
+        }
+
+        @Override
+        public void comes(Step step) {
+            follow(call, watches, step);
+        }
+
+        @Override
+        public boolean wanted(Step step) {
+            return !call.answered();
         }
 
         @Override
@@ -435,7 +452,7 @@ final class Calls {
             }
         }
         return again.stream()
-                .<BackendSlot.User>map(call -> new Dispatch(call, Runnable::run))
+                .<BackendSlot.User>map(call -> new Dispatch(call, Runnable::run, List.of()))
                 .toList();
     }
 }

@@ -165,7 +165,7 @@ public final class Lifecycle {
     /** The client uses the session, unless the deadline has passed: so many more connections read, and so many more calls run. */
     private Move use(long now, int moreReaders, int moreCalls) {
         while (true) {
-            State before = state();
+            State before = Objects.requireNonNull(state.get());
             if (before.phase == SessionState.CLOSED) {
                 return new Move(before, before);
             }

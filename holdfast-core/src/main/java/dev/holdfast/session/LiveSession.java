@@ -61,7 +61,7 @@ public final class LiveSession extends SessionCore implements Session {
             calls.follow(call);
             caller.execute(() -> inbound.initialize(call.requests.get(0)));
         } else {
-            calls.dispatch(call, caller).ifPresent(backend::use);
+            backend.use(calls.dispatch(call, caller));
         }
     }
 
@@ -207,20 +207,6 @@ public final class LiveSession extends SessionCore implements Session {
         return outbound.tell(notification);
     }
 
-    /**
-     * Looks whether time has ended something.
-     *
-     * @param parkNanos how long a client may be away before its session leaves memory
-     */
-    public void sweep(long now, long parkNanos) {
-        end.sweep(now, parkNanos);
-    }
-
-    /** Whether a client reads its listening stream, on whatever node. */
-    public boolean listening() {
-        return readers.listening();
-    }
-
     /** Lets its backend go, if nobody uses it; it gets a fresh one when it is used again. False if somebody does, or there is none. */
     public boolean releaseBackend() {
         return backend.release();
@@ -229,11 +215,6 @@ public final class LiveSession extends SessionCore implements Session {
     public boolean read() {
         return log.look(
                 () -> streams.all().stream().anyMatch(stream -> stream.reader().isPresent()));
-    }
-
-    /** Cuts its connections, whatever they have yet to write. */
-    public void cut() {
-        readers.cut();
     }
 
     public long events() {

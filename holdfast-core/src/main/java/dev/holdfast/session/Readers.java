@@ -330,7 +330,8 @@ public final class Readers implements StreamCursor.Host {
         core.log.run(step -> supersede(older, step));
     }
 
-    void cut() {
+    /** Cuts the connections, whatever they have yet to write. */
+    public void cut() {
         core.log.run(step ->
                 core.streams.all().forEach(stream -> stream.reader().ifPresent(reader -> supersede(reader, step))));
     }
@@ -442,7 +443,8 @@ public final class Readers implements StreamCursor.Host {
         }));
     }
 
-    boolean listening() {
+    /** Whether a client reads the listening stream, on whatever node. */
+    public boolean listening() {
         return core.log.look(this::isRead);
     }
 

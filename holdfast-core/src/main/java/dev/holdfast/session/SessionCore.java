@@ -233,6 +233,9 @@ public abstract class SessionCore {
 
     /** Does what a move demands, not under the lock; false if it leaves the session closed. */
     boolean alive(Move move) {
+        if (move.quiet()) {
+            return true;
+        }
         if (move.closes()) {
             closed(move);
         } else if (move.reconnects()) {

@@ -66,7 +66,7 @@ public final class SessionEnd {
      *
      * @param parkNanos how long a client may be away before its session leaves memory
      */
-    void sweep(long now, long parkNanos) {
+    public void sweep(long now, long parkNanos) {
         if (!core.alive(core.lifecycle.expire(now))) {
             return;
         }
