@@ -59,9 +59,9 @@ final class Drain {
     CompletionStage<Void> begin(Duration timeout) {
         if (begun.compareAndSet(false, true)) {
             Duration most = timeout.compareTo(LONGEST) < 0 ? timeout : LONGEST;
-            Duration patience = most.isNegative() ? Duration.ZERO : most;
-            long deadline = clock.now() + patience.toNanos();
-            tell("waits up to " + EngineClock.text(patience) + " for");
+            Duration wait = most.isNegative() ? Duration.ZERO : most;
+            long deadline = clock.now() + wait.toNanos();
+            tell("waits up to " + EngineClock.text(wait) + " for");
             await(this::callsAreOver, deadline, () -> {
                 tell("did not wait any longer for");
                 deliver(deadline);
@@ -104,8 +104,8 @@ final class Drain {
 
     /** A client whose connection broke just now is on its way back for its response. */
     private void deliver(long deadline) {
-        long patience = Math.min(deadline - clock.now(), DELIVERY_NANOS);
-        await(this::everythingDelivered, clock.now() + patience, this::endConnections);
+        long wait = Math.min(deadline - clock.now(), DELIVERY_NANOS);
+        await(this::everythingDelivered, clock.now() + wait, this::endConnections);
     }
 
     private boolean everythingDelivered() {
@@ -152,7 +152,7 @@ final class Drain {
             Future<?> unused = scheduler.schedule(task, POLL_MILLIS, TimeUnit.MILLISECONDS);
             return true;
         } catch (RejectedExecutionException e) {
-            log.warn("the engine ends without patience: its scheduler was shut down before it");
+            log.warn("the engine ends without waiting for its sessions: its scheduler was shut down before it");
             log.debug("the scheduler takes nothing", e);
             return false;
         }

@@ -154,15 +154,15 @@ final class EngineHost extends SessionHost implements ClusterMembership.Host {
             Epoch epoch,
             long bytes,
             long since,
-            long patience,
+            long waits,
             Duration margin) {
         if (cluster.anyNodeRestores()) {
             // it counts here until the store ends it
-            parked.left(key, new Left(principal, bytes, since + patience + margin.toNanos()));
+            parked.left(key, new Left(principal, bytes, since + waits + margin.toNanos()));
             left(key);
             return;
         }
-        parked.add(key, new Parked(id, principal, epoch, bytes, since, patience));
+        parked.add(key, new Parked(id, principal, epoch, bytes, since, waits));
         live.remove(key);
     }
 

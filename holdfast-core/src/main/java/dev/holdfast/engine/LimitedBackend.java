@@ -34,7 +34,7 @@ import org.slf4j.LoggerFactory;
  */
 final class LimitedBackend implements Backend {
     private static final int SERVER_ERROR = -32000;
-    private static final Duration PATIENCE = Duration.ofSeconds(30);
+    private static final Duration LONGEST_WAIT = Duration.ofSeconds(30);
 
     private final Backend backend;
     private final BackendPlaces places;
@@ -49,7 +49,7 @@ final class LimitedBackend implements Backend {
     @Override
     public CompletionStage<Outcome> open(OpenRequest request, ListeningSink sink) {
         boolean newcomer = sink.sessionId().isEmpty();
-        BackendPlaces.Place place = places.ask(request.principal(), newcomer ? Duration.ZERO : PATIENCE);
+        BackendPlaces.Place place = places.ask(request.principal(), newcomer ? Duration.ZERO : LONGEST_WAIT);
         sink.onAbandon(place::abandon);
         return place.granted()
                 .thenCompose(granted -> granted
@@ -216,9 +216,9 @@ final class LimitedBackend implements Backend {
             private final long deadline;
             private boolean leaves;
 
-            private Place(String principal, Duration patience) {
+            private Place(String principal, Duration longest) {
                 this.principal = principal;
-                this.deadline = clock.getAsLong() + patience.toNanos();
+                this.deadline = clock.getAsLong() + longest.toNanos();
             }
 
             /** Completes with true when the place is taken, and with false when there is none. */
@@ -268,10 +268,10 @@ final class LimitedBackend implements Backend {
          * Asks for a place.
          *
          * @param principal for whom, empty for nobody in particular
-         * @param patience how long to wait where all connections are in use; one that is on its way out is waited for in any case
+         * @param longest how long to wait where all connections are in use; one that is on its way out is waited for in any case
          */
-        Place ask(String principal, Duration patience) {
-            Place place = new Place(principal, patience);
+        Place ask(String principal, Duration longest) {
+            Place place = new Place(principal, longest);
             boolean free = locked(() -> {
                 boolean now = waiting.isEmpty() && quota.take(principal, 1).isEmpty();
                 if (!now) {

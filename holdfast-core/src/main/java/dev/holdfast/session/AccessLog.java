@@ -201,10 +201,10 @@ final class AccessLog {
 
         @Override
         public void attached(Attachment how) {
-            other.attached(how);
             if (how == Attachment.RESUMED || how == Attachment.GAP) {
                 resumed.incrementAndGet();
             }
+            other.attached(how);
         }
 
         @Override
@@ -214,25 +214,28 @@ final class AccessLog {
 
         @Override
         public void answered(OutboundMessage answer) {
-            other.answered(answer);
-            String fault = messages.fault(answer);
-            if (answer.kind() == EventKind.ERROR) {
-                over("failed code=" + quoted(fault));
-            } else {
-                over(fault.isEmpty() ? "answered" : fault);
+            try {
+                String fault = messages.fault(answer);
+                if (answer.kind() == EventKind.ERROR) {
+                    over("failed code=" + quoted(fault));
+                } else {
+                    over(fault.isEmpty() ? "answered" : fault);
+                }
+            } finally {
+                other.answered(answer);
             }
         }
 
         @Override
         public void cancelled() {
-            other.cancelled();
             over("cancelled");
+            other.cancelled();
         }
 
         @Override
         public void lost() {
-            other.lost();
             over("lost");
+            other.lost();
         }
     }
 }

@@ -122,7 +122,7 @@ final class BackendSlot {
     private @Nullable BackendSink sink;
 
     private boolean served;
-    /** Whether the restore under way was begun for nobody: its patience is not that of those who came later. */
+    /** Whether the restore under way was begun for nobody: if it fails, those who came later get another one. */
     private boolean unasked;
 
     private long restoringSince;

@@ -37,6 +37,7 @@ import org.slf4j.LoggerFactory;
 /** The calls of a session's client: how they begin, come into the hands of the backend, and are given up by the client or by time. */
 final class Calls {
     private static final Logger logger = LoggerFactory.getLogger(Calls.class);
+    private static final String WATCH_FAILED = "what follows a call failed";
     /** The stream of a call gets the next number of its session. */
     static final long NEXT_NUMBER = 0;
 
@@ -288,7 +289,11 @@ final class Calls {
             CallWatch watch = core.watch(request.message(), call.again());
             watches.add(watch);
             if (watch != CallWatch.NONE && call.cursor != null) {
-                watch.attached(CallWatch.Attachment.STARTED);
+                try {
+                    watch.attached(CallWatch.Attachment.STARTED);
+                } catch (Throwable e) {
+                    logger.error(WATCH_FAILED, e);
+                }
             }
         }
         return watches;
@@ -359,9 +364,8 @@ final class Calls {
         private void start(BackendConnection connection, LiveCall.Held held) {
             LiveCall.Request request = held.request;
             InboundMessage message = held.takeMessage();
-            CallWatch.Scope current = CallWatch.Scope.NONE;
+            CallWatch.Scope current = enter(held.watch);
             try {
-                current = held.watch.enter();
                 connection.call(message, held);
                 if (request.entering()) {
                     outbound.entered(request, held.incarnation);
@@ -370,9 +374,26 @@ final class Calls {
                 logger.error("session {}: the backend failed on {}", core.shortId(), message.method(), e);
                 outbound.thrown(request, held.incarnation);
             } finally {
-                current.close();
+                leave(current);
                 // an interrupt that its handler leaves behind is not for what comes next on this thread
                 boolean unused = Thread.interrupted();
+            }
+        }
+
+        private CallWatch.Scope enter(CallWatch watch) {
+            try {
+                return watch.enter();
+            } catch (Throwable e) {
+                logger.error(WATCH_FAILED, e);
+                return CallWatch.Scope.NONE;
+            }
+        }
+
+        private void leave(CallWatch.Scope current) {
+            try {
+                current.close();
+            } catch (Throwable e) {
+                logger.error(WATCH_FAILED, e);
             }
         }
 

@@ -50,9 +50,9 @@ final class Inbound {
             core.negotiated(opened.revision());
             core.log.run(step -> core.journal.accepted(request.message(), step));
             if (!core.lifecycle.closed()) {
-                core.host.telemetry.introduced(core::told);
+                core.host.telemetry.initialized(core::told);
             }
-            outbound.introduced(request.message(), opened);
+            outbound.began(request.message(), opened);
             core.host.makeRoom();
             outbound.send(request, opened.response());
             backend.connected(opened.connection());

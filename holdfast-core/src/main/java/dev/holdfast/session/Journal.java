@@ -48,8 +48,8 @@ public final class Journal {
         grows(message.bytes().length, step);
     }
 
-    /** By what its client has introduced itself, once a backend has accepted that. */
-    Optional<InboundMessage> introduction() {
+    /** The {@code initialize} of its client, once a backend has accepted that. */
+    Optional<InboundMessage> initialized() {
         return Optional.ofNullable(initialize);
     }
 

@@ -90,11 +90,16 @@ public final class Lifecycle {
 
     private final Lifetime lifetime;
     private final EngineClock clock;
+    /** No deadline passes before: whoever has used the session a moment ago need not be asked which one it has. */
+    private final long shortestNanos;
+
     private final AtomicReference<State> state;
 
     Lifecycle(Lifetime lifetime, EngineClock clock) {
         this.lifetime = lifetime;
         this.clock = clock;
+        this.shortestNanos =
+                Math.min(lifetime.graceNanos(), Math.min(lifetime.idleNanos(), lifetime.initializationNanos()));
         this.state = new AtomicReference<>(new State(SessionState.OPENING, 0, 0, false, false, clock.now(), null));
     }
 
@@ -205,11 +210,12 @@ public final class Lifecycle {
         return s.readers == 0
                 && s.running == 0
                 && s.phase != SessionState.OPENING
-                && clock.passed(patience(s), s.since, now);
+                && now - s.since >= shortestNanos
+                && clock.passed(timeoutNanos(s), s.since, now);
     }
 
     /** How long this state waits for the client, in nanoseconds. */
-    long patience(State s) {
+    long timeoutNanos(State s) {
         if (s.phase == SessionState.DETACHED) {
             return lifetime.graceNanos();
         }
@@ -227,7 +233,7 @@ public final class Lifecycle {
                     + EngineClock.text(lifetime.initialization())
                     + " (initializationTimeout, holdfast.session.initialization-timeout)";
         }
-        if (waits && patience(s) == lifetime.graceNanos() && (s.phase == SessionState.DETACHED || s.handover)) {
+        if (waits && timeoutNanos(s) == lifetime.graceNanos() && (s.phase == SessionState.DETACHED || s.handover)) {
             return "its client did not come back within the grace period of " + EngineClock.text(lifetime.grace())
                     + " (sessionReconnectGracePeriod, --reconnect-grace, holdfast.session.reconnect-grace-period)";
         }

@@ -89,8 +89,7 @@ public final class LiveSession extends SessionCore implements Session {
     CallWatch watch(InboundMessage request, boolean again) {
         CallWatch watch = host.telemetry.started(this, request);
         return AccessLog.tellsCalls()
-                ? new Telemetry.Guarded(
-                        AccessLog.follow(shortId(), principal, host.messages, clock::now, request, again, watch))
+                ? AccessLog.follow(shortId(), principal, host.messages, clock::now, request, again, watch)
                 : watch;
     }
 

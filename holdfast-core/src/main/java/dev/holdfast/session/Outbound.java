@@ -392,13 +392,13 @@ final class Outbound {
      */
 
     /** The session's first backend has begun. */
-    void introduced(OutboundMessage response) {
+    void began(OutboundMessage response) {
         Introduction said = core.host.messages.introduction(response.bytes());
         core.log.run(step -> core.record.introduced(said, step));
     }
 
     /** The same for a session that has its record already. */
-    void introduced(InboundMessage initialize, Backend.Opened opened) {
+    void began(InboundMessage initialize, Backend.Opened opened) {
         Introduction said = core.host.messages.introduction(opened.response().bytes());
         core.log.run(step -> {
             core.record.introduced(said, step);

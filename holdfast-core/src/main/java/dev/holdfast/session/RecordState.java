@@ -59,12 +59,12 @@ public final class RecordState {
         this.expiresAt = fresh();
     }
 
-    private long patience() {
+    private long timeoutMillis() {
         return lifetime.longestNanos() / 1_000_000;
     }
 
     private long fresh() {
-        return clock.millis() + patience() + MARGIN_MILLIS;
+        return clock.millis() + timeoutMillis() + MARGIN_MILLIS;
     }
 
     /** When the store may forget the session, in milliseconds since 1970. */

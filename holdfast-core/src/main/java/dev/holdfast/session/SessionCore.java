@@ -172,7 +172,7 @@ public abstract class SessionCore {
 
     /** What the access log tells of it now. */
     AccessLog.Subject told() {
-        MessageFactory.Client client = log.look(journal::introduction)
+        MessageFactory.Client client = log.look(journal::initialized)
                 .map(message -> host.messages.client(message.bytes()))
                 .orElse(MessageFactory.Client.UNKNOWN);
         return new AccessLog.Subject(

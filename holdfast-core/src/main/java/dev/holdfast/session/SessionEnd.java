@@ -368,7 +368,7 @@ public final class SessionEnd {
         }
         Move move = core.lifecycle.closeIf(seen, EndReason.PARKED);
         if (move.closes()) {
-            depart(seen.since(), core.lifecycle.patience(seen), RecordState.MARGIN);
+            depart(seen.since(), core.lifecycle.timeoutNanos(seen), RecordState.MARGIN);
         }
         return move.closes();
     }
@@ -390,8 +390,8 @@ public final class SessionEnd {
     private void park(Move move) {
         if (move.closes()) {
             boolean detached = move.before().phase() == SessionState.DETACHED;
-            long patience = detached ? core.lifetime.graceNanos() : core.lifetime.longestNanos();
-            depart(core.clock.now(), patience, Duration.ZERO);
+            long nanos = detached ? core.lifetime.graceNanos() : core.lifetime.longestNanos();
+            depart(core.clock.now(), nanos, Duration.ZERO);
         }
     }
 
@@ -399,12 +399,12 @@ public final class SessionEnd {
      * Leaves memory.
      *
      * @param since when it began to wait for its client, by the engine's clock
-     * @param patience how long it waits, in nanoseconds
+     * @param nanos how long it waits, in nanoseconds
      * @param margin how much longer the store keeps it than that, where an engine lives that ends it in time
      */
-    private void depart(long since, long patience, Duration margin) {
+    private void depart(long since, long nanos, Duration margin) {
         long now = core.clock.now();
-        Duration waits = Duration.ofNanos(Math.max(0, patience - (now - since))).plus(margin);
+        Duration waits = Duration.ofNanos(Math.max(0, nanos - (now - since))).plus(margin);
         long bytes = core.leaves();
         leaveMemory();
         part(waits).whenComplete((done, failure) -> {
@@ -416,7 +416,7 @@ public final class SessionEnd {
             }
             release(EndReason.PARKED);
             Epoch epoch = core.log.look(core.log.epochs()::present);
-            core.host.parked(core.key(), core.id(), core.principal, epoch, bytes, since, patience, margin);
+            core.host.parked(core.key(), core.id(), core.principal, epoch, bytes, since, nanos, margin);
             core.host.telemetry.parked(core.id());
             finish();
         });

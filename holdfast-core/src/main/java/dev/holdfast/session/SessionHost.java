@@ -137,7 +137,7 @@ public abstract class SessionHost {
      *
      * @param epoch the last epoch that it had here
      * @param since when it began to wait for its client, by the clock
-     * @param patience how long it waits, in nanoseconds
+     * @param waits how long it waits from then on, in nanoseconds
      * @param margin how much longer the store keeps it than that
      */
     protected abstract void parked(
@@ -147,7 +147,7 @@ public abstract class SessionHost {
             Epoch epoch,
             long bytes,
             long since,
-            long patience,
+            long waits,
             Duration margin);
 
     /**

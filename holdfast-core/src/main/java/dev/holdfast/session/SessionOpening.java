@@ -75,7 +75,7 @@ public final class SessionOpening {
         core.name(name);
         core.negotiated(opened.revision());
         core.log.run(step -> core.journal.accepted(initialize, step));
-        outbound.introduced(opened.response());
+        outbound.began(opened.response());
         return backend.connected(opened.connection())
                 ? create(SessionRecord.SESSION, Map.of(SessionRecord.INITIALIZE, initialize.bytes()))
                 : CompletableFuture.failedFuture(new IllegalStateException("closed while it was opened"));
@@ -145,9 +145,9 @@ public final class SessionOpening {
     }
 
     /** Opens a fresh backend for the calls that are run again, and for a client that only listens; later if nobody can now. */
-    private void restoreBackend(long patience) {
+    private void restoreBackend(long delay) {
         if (!core.lifecycle.closed() && !host.elsewhere(backend::restore)) {
-            host.later(() -> restoreBackend(Math.min(2 * patience, MOST_RESTORE_MILLIS)), patience);
+            host.later(() -> restoreBackend(Math.min(2 * delay, MOST_RESTORE_MILLIS)), delay);
         }
     }
 

@@ -84,9 +84,9 @@ public final class Telemetry {
         return Objects.requireNonNull(all.get(reason));
     }
 
-    private void tell(Consumer<SessionLifecycleListener> news) {
+    private void tell(Consumer<SessionLifecycleListener> event) {
         try {
-            news.accept(listener);
+            event.accept(listener);
         } catch (Throwable e) {
             logger.error("a session lifecycle listener failed", e);
         }
@@ -101,18 +101,18 @@ public final class Telemetry {
         logger.info("store: {}{}", survives, promise.shared() ? ", and are shared between nodes" : "");
     }
 
-    /** A session has been opened; over HTTP+SSE its client has yet to introduce itself. */
+    /** A session has been opened; over HTTP+SSE its client has yet to initialize it. */
     void created(String sessionId, boolean listensOnly, Supplier<AccessLog.Subject> session) {
         if (listensOnly) {
             logger.debug("session {}: created", shortened(sessionId));
         } else {
-            introduced(session);
+            initialized(session);
         }
         created.increment();
         tell(l -> l.onSessionCreated(sessionId));
     }
 
-    void introduced(Supplier<AccessLog.Subject> session) {
+    void initialized(Supplier<AccessLog.Subject> session) {
         access.begins(session, "opened");
     }
 
@@ -153,11 +153,10 @@ public final class Telemetry {
         of(stalls, kind).increment();
     }
 
-    /** A request is about to go to its backend; who follows it from here on throws nothing. */
+    /** A request is about to go to its backend. Who follows it from here on may throw. */
     CallWatch started(Session session, InboundMessage request) {
         try {
-            CallWatch watch = calls.started(session, request);
-            return watch == CallWatch.NONE ? watch : new Guarded(watch);
+            return calls.started(session, request);
         } catch (Throwable e) {
             logger.error("a listener of calls failed", e);
             return CallWatch.NONE;
@@ -345,52 +344,5 @@ public final class Telemetry {
         Map<K, Long> sums = new TreeMap<>();
         counts.forEach((key, count) -> sums.put(key, count.sum()));
         return sums;
-    }
-
-    /** Follows a call without being able to disturb it. */
-    record Guarded(CallWatch watch) implements CallWatch {
-        private static void guarded(Runnable news) {
-            try {
-                news.run();
-            } catch (Throwable e) {
-                logger.error("what follows a call failed", e);
-            }
-        }
-
-        @Override
-        public Scope enter() {
-            try {
-                Scope scope = watch.enter();
-                return () -> guarded(scope::close);
-            } catch (Throwable e) {
-                logger.error("what follows a call failed", e);
-                return Scope.NONE;
-            }
-        }
-
-        @Override
-        public void attached(Attachment how) {
-            guarded(() -> watch.attached(how));
-        }
-
-        @Override
-        public void detached() {
-            guarded(watch::detached);
-        }
-
-        @Override
-        public void answered(OutboundMessage answer) {
-            guarded(() -> watch.answered(answer));
-        }
-
-        @Override
-        public void cancelled() {
-            guarded(watch::cancelled);
-        }
-
-        @Override
-        public void lost() {
-            guarded(watch::lost);
-        }
     }
 }
