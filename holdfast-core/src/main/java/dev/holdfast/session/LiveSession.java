@@ -217,7 +217,7 @@ public final class LiveSession extends SessionCore implements Session {
     }
 
     public long events() {
-        return log.look(() -> (long) streams.retention().events());
+        return log.look(() -> (long) retention.events());
     }
 
     public SessionDescription described() {
@@ -231,14 +231,14 @@ public final class LiveSession extends SessionCore implements Session {
                 age,
                 state.readers(),
                 requests.running(),
-                streams.retention().weight(),
-                streams.retention().events()));
+                retention.weight(),
+                retention.events()));
     }
 
     /** Drops until it keeps no more than this; false if the rest must not be dropped. */
     public boolean shorten(long mostBytes, long mostEvents) {
         return log.step(step -> {
-            boolean done = streams.retention().shortenTo(mostBytes, mostEvents, step);
+            boolean done = retention.shortenTo(mostBytes, mostEvents, step);
             outbox.flush(step);
             return done;
         });

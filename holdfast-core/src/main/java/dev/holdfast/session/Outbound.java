@@ -125,8 +125,8 @@ final class Outbound {
             core.requests
                     .ask(id, new OpenRequests.Question(event, incarnation, call), step)
                     .ifPresent(oldest -> {
-                        core.givenUp.addLast(oldest);
-                        core.streams.retention().settle(List.of(oldest.node()), step);
+                        core.requests.giveUp(oldest, step);
+                        core.retention.settle(List.of(oldest.node()), step);
                     });
         }
         Pending pending = new Pending(event, List.of());
@@ -138,7 +138,7 @@ final class Outbound {
     void withdrawn(RequestId question) {
         core.log.run(step -> core.requests
                 .answered(question, step)
-                .ifPresent(asked -> core.streams.retention().settle(List.of(asked.node()), step)));
+                .ifPresent(asked -> core.retention.settle(List.of(asked.node()), step)));
     }
 
     /**
@@ -274,7 +274,7 @@ final class Outbound {
         List<KeptEvent> asked = core.requests.withdraw(step).stream()
                 .map(OpenRequests.Question::node)
                 .toList();
-        core.streams.retention().settle(asked, step);
+        core.retention.settle(asked, step);
         asked.forEach(question -> withdraw(question, cause, step));
         core.host.cluster().withdrawn(asked, core.streams, step);
         for (LiveCall.Request request : core.requests.all()) {
@@ -373,7 +373,7 @@ final class Outbound {
         if (stream.listening()) {
             core.requests
                     .askedFor(call)
-                    .forEach(asked -> core.streams.retention().abandon(asked, step));
+                    .forEach(asked -> core.retention.abandon(asked, step));
         } else {
             stream.end(call.reason(), step);
         }
@@ -451,7 +451,7 @@ final class Outbound {
 
     /** The session ends: what it still keeps counts no more for the node. */
     void leave() {
-        core.log.run(step -> core.streams.retention().leave(step));
+        core.log.run(step -> core.retention.leave(step));
     }
 
     /** Ends the log, every stream and every call. */

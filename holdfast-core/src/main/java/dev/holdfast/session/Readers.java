@@ -85,7 +85,7 @@ public final class Readers implements StreamCursor.Host {
         ResumePoint point = epochs.resume(after);
         long cursor = point.ours() ? stream.reach(after) : 0;
         boolean missed = point.missed(cursor, stream.dropped(), stream.committed());
-        core.streams.retention().release(stream, cursor, step);
+        core.retention.release(stream, cursor, step);
         if (stream.endsAt(cursor)) {
             stream.reader().ifPresent(older -> retire(stream, older, step));
             return new Resume.Ended();
@@ -141,7 +141,7 @@ public final class Readers implements StreamCursor.Host {
         if (move.leavesClosed()) {
             return false;
         }
-        core.streams.retention().reopen(stream, step);
+        core.retention.reopen(stream, step);
         stream.take(reader, step);
         if (stream.listening()) {
             core.record.follow(step);
@@ -254,7 +254,7 @@ public final class Readers implements StreamCursor.Host {
             LiveStream adopted = core.streams.restore(stream, List.of(), kept, extent, step);
             adopted.end(EndReason.COMPLETED, step);
             core.streams.finish(adopted, now, step);
-            core.streams.retention().makeRoom(step);
+            core.retention.makeRoom(step);
             core.outbox.flush(step);
         });
     }
@@ -264,7 +264,7 @@ public final class Readers implements StreamCursor.Host {
         core.log.run(step -> {
             core.record.follow(step);
             core.streams.listening().advance(offset, step);
-            core.streams.retention().confirm(core.streams.listening(), offset, step);
+            core.retention.confirm(core.streams.listening(), offset, step);
         });
     }
 
@@ -273,7 +273,7 @@ public final class Readers implements StreamCursor.Host {
         core.log.run(step -> {
             core.record.follow(step);
             core.streams.listening().advance(offset, step);
-            core.streams.retention().release(core.streams.listening(), offset, step);
+            core.retention.release(core.streams.listening(), offset, step);
             core.outbox.flush(step);
         });
     }
@@ -345,7 +345,7 @@ public final class Readers implements StreamCursor.Host {
     public void confirmed(StreamCursor reader, long offset) {
         core.log.run(step -> {
             if (reader.stream().reader().filter(current -> current == reader).isPresent()) {
-                core.streams.retention().confirm(reader.stream(), offset, step);
+                core.retention.confirm(reader.stream(), offset, step);
             }
         });
     }
@@ -366,7 +366,7 @@ public final class Readers implements StreamCursor.Host {
             long now = core.clock.now();
             leftAt = stream.listening() ? now : leftAt;
             if (how != StreamReader.Close.BROKEN) {
-                core.streams.retention().confirm(stream, reader.cursor(), step);
+                core.retention.confirm(stream, reader.cursor(), step);
             }
             boolean delivered = how != StreamReader.Close.BROKEN && reader.atEnd();
             if (delivered || stream.ended().filter(EndReason.CANCELLED::equals).isPresent()) {

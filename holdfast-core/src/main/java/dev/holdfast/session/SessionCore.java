@@ -7,7 +7,7 @@ import dev.holdfast.Refusal;
 import dev.holdfast.log.EngineClock;
 import dev.holdfast.log.Epochs;
 import dev.holdfast.log.KeptEvent;
-import dev.holdfast.log.LazyQueue;
+import dev.holdfast.log.Retention;
 import dev.holdfast.log.Outbox;
 import dev.holdfast.log.Pending;
 import dev.holdfast.log.SessionLog;
@@ -69,8 +69,8 @@ public abstract class SessionCore {
     final SessionLog log;
     final Outbox outbox;
     final Streams streams;
-    /** Questions that no client will answer any more, and whose askers do not know it yet. */
-    final LazyQueue<OpenRequests.Question> givenUp = new LazyQueue<>();
+    /** What is kept of the streams. */
+    final Retention retention;
 
     /** When it came into memory, in nanoseconds of the engine's clock. */
     final long since;
@@ -96,6 +96,7 @@ public abstract class SessionCore {
         this.outbox = log.outbox();
         boolean forgetful = listensOnly && lifetime.grace().isZero();
         this.streams = new Streams(host.streams, lifetime, log, forgetful);
+        this.retention = streams.retention();
         this.journal = new Journal(host.limits, requests, this::hold);
     }
 
@@ -210,7 +211,7 @@ public abstract class SessionCore {
 
     /** It keeps so many more bytes, or fewer, beside the messages for its client. */
     void hold(Step step, long moreBytes) {
-        streams.retention().hold(moreBytes, step);
+        retention.hold(moreBytes, step);
     }
 
     /** Somebody else has claimed it, or may have. */
@@ -223,12 +224,12 @@ public abstract class SessionCore {
     }
 
     public long weight() {
-        return log.look(streams.retention()::weight);
+        return log.look(retention::weight);
     }
 
     /** How many bytes it leaves in the store when it is parked; where any node restores it, its journal may be there already. */
     long leaves() {
-        return returned && host.cluster().anyNodeRestores() ? log.look(streams.retention()::bytes) : weight();
+        return returned && host.cluster().anyNodeRestores() ? log.look(retention::bytes) : weight();
     }
 
     /** Does what a move demands, not under the lock; false if it leaves the session closed. */
@@ -437,17 +438,17 @@ public abstract class SessionCore {
 
         @Override
         public void questionDropped(RequestId question, Step step) {
-            requests.answered(question, step).ifPresent(givenUp::addLast);
+            requests.answered(question, step).ifPresent(asked -> requests.giveUp(asked, step));
         }
 
         /** Makes room for what the step has kept, if that is needed, and tells those who asked what nobody will answer. */
         @Override
         public void concluding(Step step) {
-            if (streams.retention().crowds(step)) {
+            if (retention.crowds(step)) {
                 step.then(host::makeRoom);
             }
-            if (!givenUp.isEmpty()) {
-                givenUp.takeAll().forEach(question -> {
+            if (!requests.givenUp.isEmpty()) {
+                requests.takeGivenUp(step).forEach(question -> {
                     RequestId asked =
                             Objects.requireNonNull(question.node().event.id());
                     InboundMessage error = errorFor(asked, GIVEN_UP);

@@ -111,7 +111,7 @@ public final class SessionEnd {
         if (isStuck(now)) {
             calls.refuseUnstarted(step);
         }
-        if (core.streams.retention().sweep(now, step)) {
+        if (core.retention.sweep(now, step)) {
             core.outbox.flush(step);
         }
         if (core.outbox.open()) {

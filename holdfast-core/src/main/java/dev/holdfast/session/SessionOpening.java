@@ -62,7 +62,7 @@ public final class SessionOpening {
         this.outbound = outbound;
         this.backend = backend;
         this.streams = core.streams;
-        this.retention = streams.retention();
+        this.retention = core.retention;
     }
 
     /** Opens the backend of a session that has no name yet. */
