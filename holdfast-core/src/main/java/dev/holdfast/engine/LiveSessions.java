@@ -201,8 +201,8 @@ final class LiveSessions {
                         own.test(session) && session.lifecycle().state().end() == EndReason.PARKED)
                 .findFirst();
         // a client that reads on another node uses the backend that is here
-        return leaving.or(() ->
-                        letGo(own.and(session -> !session.readers().listening()), limits.principalSessions(), Candidate::end))
+        return leaving.or(() -> letGo(
+                        own.and(session -> !session.readers().listening()), limits.principalSessions(), Candidate::end))
                 .<CompletionStage<Optional<SessionKey>>>map(session -> session.end()
                         .gone()
                         .handle((gone, failure) ->
@@ -353,7 +353,10 @@ final class LiveSessions {
     private static boolean backendIsUnused(Candidate candidate, long now) {
         State state = candidate.state;
         boolean handshake = !state.used() && now - state.since() < HANDSHAKE_NANOS;
-        return !state.works() && !state.closed() && !handshake && !candidate.session.readers().listening();
+        return !state.works()
+                && !state.closed()
+                && !handshake
+                && !candidate.session.readers().listening();
     }
 
     /** How many requests are in flight, here or on their way to other nodes. */

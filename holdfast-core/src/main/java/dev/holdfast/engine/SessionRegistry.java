@@ -1,13 +1,13 @@
 package dev.holdfast.engine;
 
 import dev.holdfast.EndReason;
+import dev.holdfast.Finding;
 import dev.holdfast.Finding.Found;
 import dev.holdfast.Finding.Missing;
-import dev.holdfast.Finding;
 import dev.holdfast.Lifetime;
+import dev.holdfast.Opening;
 import dev.holdfast.Opening.Opened;
 import dev.holdfast.Opening.Refused;
-import dev.holdfast.Opening;
 import dev.holdfast.Refusal;
 import dev.holdfast.Unavailable;
 import dev.holdfast.engine.ParkedSessions.Left;
@@ -18,8 +18,8 @@ import dev.holdfast.session.LiveSession;
 import dev.holdfast.session.RecordState;
 import dev.holdfast.session.SessionHost;
 import dev.holdfast.session.SingleFlight;
-import dev.holdfast.session.StoreQuestion.UnreadableException;
 import dev.holdfast.session.StoreQuestion;
+import dev.holdfast.session.StoreQuestion.UnreadableException;
 import dev.holdfast.spi.Backend;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.Event;

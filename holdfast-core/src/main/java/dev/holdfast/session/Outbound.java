@@ -26,7 +26,6 @@ import java.util.concurrent.CompletionStage;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -35,6 +34,11 @@ import org.jspecify.annotations.Nullable;
  */
 final class Outbound {
     private static final int NO_INCARNATION = 0;
+    /** Stands for a message that is not wanted any more. */
+    private static final Pending DROPPED = new Pending(null, List.of());
+    /** Stands for a message that the log does not take now. */
+    private static final Pending UNAVAILABLE = new Pending(null, List.of());
+
     private static final String NOT_STORED = "the response could not be stored";
 
     private final SessionCore core;
@@ -88,33 +92,33 @@ final class Outbound {
             LiveCall.@Nullable Request request,
             int incarnation,
             Predicate<Step> taken) {
-        Supplier<CompletionStage<Void>> stage = core.log.step(step -> {
+        Pending sent = core.log.step(step -> {
             if (core.outbox.closed() || !taken.test(step)) {
-                return () -> SessionLog.DONE;
+                return DROPPED;
             }
             if (core.streams.overdue()) {
                 if (core.outbox.started()) {
                     step.end(EndReason.OVERFLOW);
                 }
-                return Outbound::unavailable;
+                return UNAVAILABLE;
             }
             boolean answering = request != null && EventKind.answers(message.kind());
             if (!core.outbox.open()) {
                 if (request != null && answering) {
                     loseAnswer(request, step);
                 }
-                return Outbound::unavailable;
+                return UNAVAILABLE;
             }
-            Pending pending = request != null && answering
+            return request != null && answering
                     ? answer(request, message, step)
                     : add(stream, message, Optional.ofNullable(request).map(asking -> asking.call), incarnation, step);
-            return () -> core.log.stageOf(pending);
         });
-        return stage.get();
-    }
-
-    private static CompletionStage<Void> unavailable() {
-        return CompletableFuture.failedFuture(new StoreUnavailableException(null));
+        if (sent == DROPPED) {
+            return SessionLog.DONE;
+        }
+        return sent == UNAVAILABLE
+                ? CompletableFuture.failedFuture(new StoreUnavailableException(null))
+                : core.log.stageOf(sent);
     }
 
     private Pending add(
@@ -371,9 +375,7 @@ final class Outbound {
         }
         LiveStream stream = call.stream;
         if (stream.listening()) {
-            core.requests
-                    .askedFor(call)
-                    .forEach(asked -> core.retention.abandon(asked, step));
+            core.requests.askedFor(call).forEach(asked -> core.retention.abandon(asked, step));
         } else {
             stream.end(call.reason(), step);
         }

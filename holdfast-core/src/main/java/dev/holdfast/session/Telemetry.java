@@ -14,7 +14,6 @@ import dev.holdfast.SessionState;
 import dev.holdfast.WriteStall;
 import dev.holdfast.log.EngineClock;
 import dev.holdfast.spi.InboundMessage;
-import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.SessionStore;
 import java.time.Duration;
 import java.util.EnumMap;
