@@ -1,20 +1,19 @@
 package dev.holdfast.rocksdb;
 
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.Deque;
-import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Properties;
 import java.util.function.BiPredicate;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 import org.rocksdb.BlockBasedTableConfig;
 import org.rocksdb.BloomFilter;
 import org.rocksdb.ColumnFamilyOptions;
@@ -46,7 +45,6 @@ final class Database implements AutoCloseable {
     private static final long INFO_LOG_BYTES = 1 << 20;
     private static final int INFO_LOGS = 2;
     private static final long MANIFEST_BYTES = 4 << 20;
-    private static final int BATCH_OVERHEAD = 32;
     /** An environment variable: where RocksDB looks for its library, or puts it and leaves it there. */
     private static final String LIBRARY_FOLDER = "ROCKSDB_SHAREDLIB_DIR";
 
@@ -66,56 +64,88 @@ final class Database implements AutoCloseable {
         SALVAGE
     }
 
-    /** The writes of one step, in order; all of them are done, or none. They stay on the heap until a thread writes them. */
+    /**
+     * The writes of one step, in order; all of them are done, or none. They stay on the heap until a thread writes them, and are one array
+     * of bytes in the format of RocksDB's log, so that one call hands them over:
+     *
+     * <pre>
+     *   sequence (8), which RocksDB sets, count (4, little-endian), then of each write its kind (1), its key, and
+     *   but for a deletion its value or the end of its range, each behind its length in seven bits a byte
+     * </pre>
+     */
     static final class Batch {
-        private static final int ENTRY_OVERHEAD = 16;
+        private static final int COUNT_AT = Long.BYTES;
+        private static final int HEADER = COUNT_AT + Integer.BYTES;
+        private static final byte DELETION = 0;
+        private static final byte PUT = 1;
+        private static final byte RANGE_DELETION = 15;
+        private static final int LONGEST_LENGTH = 5;
+        private static final int FIRST_ROOM = 512;
 
-        /** Of each write three: the key, its value or null, and for a range the first key behind it or null. */
-        private final List<byte @Nullable []> entries = new ArrayList<>(12);
-
-        private int bytes;
+        private byte[] bytes = new byte[FIRST_ROOM];
+        private int size = HEADER;
+        private int count;
 
         void put(byte[] key, byte[] value) {
-            add(key, value, null);
+            begin(PUT, key.length + value.length);
+            add(key);
+            add(value);
         }
 
         void delete(byte[] key) {
-            add(key, null, null);
+            begin(DELETION, key.length);
+            add(key);
         }
 
         /** Deletes from a key on, up to before another. */
         void deleteRange(byte[] from, byte[] to) {
-            add(from, null, to);
+            begin(RANGE_DELETION, from.length + to.length);
+            add(from);
+            add(to);
         }
 
-        private void add(byte[] key, byte @Nullable [] value, byte @Nullable [] end) {
-            entries.add(key);
-            entries.add(value);
-            entries.add(end);
-            bytes += key.length + (value == null ? 0 : value.length) + (end == null ? 0 : end.length) + ENTRY_OVERHEAD;
+        private void begin(byte kind, int more) {
+            reserve(1 + 2 * LONGEST_LENGTH + more);
+            bytes[size++] = kind;
+            count++;
+        }
+
+        private void reserve(int more) {
+            if (size + more > bytes.length) {
+                bytes = Arrays.copyOf(bytes, Math.max(2 * bytes.length, size + more));
+            }
+        }
+
+        private void add(byte[] part) {
+            int left = part.length;
+            for (; left > 0x7f; left >>>= 7) {
+                bytes[size++] = (byte) (left | 0x80);
+            }
+            bytes[size++] = (byte) left;
+            System.arraycopy(part, 0, bytes, size, part.length);
+            size += part.length;
+        }
+
+        /** Adds all writes of another step. */
+        void add(Batch other) {
+            reserve(other.size - HEADER);
+            System.arraycopy(other.bytes, HEADER, bytes, size, other.size - HEADER);
+            size += other.size - HEADER;
+            count += other.count;
         }
 
         boolean isEmpty() {
-            return entries.isEmpty();
+            return count == 0;
         }
 
         int bytes() {
-            return bytes;
+            return size;
         }
 
-        private void addTo(WriteBatch batch) throws RocksDBException {
-            for (int i = 0; i < entries.size(); i += 3) {
-                byte[] key = Objects.requireNonNull(entries.get(i));
-                byte[] value = entries.get(i + 1);
-                byte[] end = entries.get(i + 2);
-                if (value != null) {
-                    batch.put(key, value);
-                } else if (end != null) {
-                    batch.deleteRange(key, end);
-                } else {
-                    batch.delete(key);
-                }
-            }
+        private WriteBatch packed() {
+            byte[] packed = Arrays.copyOf(bytes, size);
+            ByteBuffer.wrap(packed).order(ByteOrder.LITTLE_ENDIAN).putInt(COUNT_AT, count);
+            return new WriteBatch(packed);
         }
     }
 
@@ -213,10 +243,8 @@ final class Database implements AutoCloseable {
 
     /** Writes without waiting for the disk; false if RocksDB would have stalled, and nothing was written. */
     boolean tryWrite(Batch changes) throws RocksDBException {
-        try (WriteBatch batch = new WriteBatch(changes.bytes() + BATCH_OVERHEAD)) {
-            changes.addTo(batch);
-            db.write(noSlowdown, batch);
-            acknowledged.set(sequence());
+        try {
+            write(noSlowdown, changes);
             return true;
         } catch (RocksDBException e) {
             if (hasCode(e, Status.Code.Incomplete)) {
@@ -226,14 +254,15 @@ final class Database implements AutoCloseable {
         }
     }
 
-    /** Writes all of them as one batch, and waits as long as it takes. */
-    void write(Iterable<Batch> all, int bytes) throws RocksDBException {
-        try (WriteBatch batch = new WriteBatch(bytes + BATCH_OVERHEAD)) {
-            for (Batch changes : all) {
-                changes.addTo(batch);
-            }
-            db.write(blocking, batch);
-            acknowledged.set(sequence());
+    /** Writes, and waits as long as it takes. */
+    void write(Batch changes) throws RocksDBException {
+        write(blocking, changes);
+    }
+
+    private void write(WriteOptions how, Batch changes) throws RocksDBException {
+        try (WriteBatch batch = changes.packed()) {
+            db.write(how, batch);
+            acknowledged.set(db.getLatestSequenceNumber());
         }
     }
 

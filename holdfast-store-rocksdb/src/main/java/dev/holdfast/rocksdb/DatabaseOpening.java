@@ -8,7 +8,6 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.Arrays;
 import java.util.HashSet;
-import java.util.List;
 import java.util.OptionalLong;
 import java.util.Set;
 import org.rocksdb.RocksDBException;
@@ -241,7 +240,7 @@ final class DatabaseOpening {
         private void finish() {
             if (whole) {
                 try {
-                    to.write(List.of(session), session.bytes());
+                    to.write(session);
                 } catch (RocksDBException e) {
                     throw new IllegalStateException("what was saved cannot be written", e);
                 }

@@ -120,8 +120,7 @@ final class GroupCommit implements Runnable {
     }
 
     private void write(List<Item> group) {
-        List<Database.Batch> all = new ArrayList<>(group.size());
-        int bytes = 0;
+        Database.Batch all = new Database.Batch();
         for (Item item : group) {
             if (database.trouble().isPresent() || item.index.broken()) {
                 // what follows a write that has failed must not be written either
@@ -129,14 +128,13 @@ final class GroupCommit implements Runnable {
                 item.index.breakUp();
             } else {
                 all.add(item.changes);
-                bytes += item.changes.bytes();
             }
         }
         try {
             if (!all.isEmpty()) {
                 turn.lock();
                 try {
-                    database.current().write(all, bytes);
+                    database.current().write(all);
                 } finally {
                     turn.unlock();
                 }

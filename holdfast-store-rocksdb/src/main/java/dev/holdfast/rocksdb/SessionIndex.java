@@ -179,7 +179,9 @@ final class SessionIndex {
         if (!header.equals(before)) {
             writeHeader(changes);
         }
-        shortened.forEach(stream -> mark(stream, changes));
+        for (StreamId stream : shortened) {
+            mark(stream, changes);
+        }
     }
 
     private void apply(RecordChange change, Set<StreamId> shortened, Database.Batch changes) {

@@ -193,7 +193,7 @@ final class FolderBed implements TornBed, DamagedBed, LossyBed {
     /** Writes what the store does not know of. */
     void write(Database.Batch changes) {
         try {
-            store.sessions().database().current().write(List.of(changes), changes.bytes());
+            store.sessions().database().current().write(changes);
         } catch (RocksDBException e) {
             throw new IllegalStateException(e);
         }
