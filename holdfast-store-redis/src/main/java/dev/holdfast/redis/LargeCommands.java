@@ -39,7 +39,7 @@ final class LargeCommands implements AutoCloseable {
 
     private final RedisConnector connector;
     private final String shown;
-    private final long patienceNanos;
+    private final long longestWaitNanos;
     private final OutageLog outage = new OutageLog();
     /** Completes with the last command that was given, and so has the next one sent. */
     private CompletionStage<?> turn = CompletableFuture.completedFuture(null);
@@ -49,7 +49,7 @@ final class LargeCommands implements AutoCloseable {
     private volatile boolean closed;
 
     /** The size of a command that was refused, the limit if it is known, and until when its like is refused at once. */
-    private record Refused(long bytes, OptionalLong limit, long until) {}
+    private record Refused(long bytes, Optional<Limit> limit, long until) {}
 
     /** A setting of the server that a command exceeds. */
     private record Limit(String setting, long bytes) {}
@@ -61,12 +61,12 @@ final class LargeCommands implements AutoCloseable {
             Function<RedisClusterAsyncCommands<byte[], byte[]>, CompletionStage<T>> command) {}
 
     /**
-     * @param patience how long a command may wait until it is sent
+     * @param longestWait how long a command may wait until it is sent
      */
-    LargeCommands(RedisConnector connector, String shown, Duration patience) {
+    LargeCommands(RedisConnector connector, String shown, Duration longestWait) {
         this.connector = connector;
         this.shown = shown;
-        this.patienceNanos = patience.toNanos();
+        this.longestWaitNanos = longestWait.toNanos();
     }
 
     static boolean areLarge(byte[][] arguments) {
@@ -104,7 +104,7 @@ final class LargeCommands implements AutoCloseable {
         if (known != null && task.bytes >= known.bytes && System.nanoTime() - known.until < 0) {
             return tooLarge(task, known.limit);
         }
-        if (System.nanoTime() - task.given > patienceNanos) {
+        if (System.nanoTime() - task.given > longestWaitNanos) {
             return CompletableFuture.failedFuture(
                     new RedisStoreException(shown, "takes too long for the large values before this one"));
         }
@@ -144,7 +144,7 @@ final class LargeCommands implements AutoCloseable {
                         outage.over(() -> logger.debug("{} takes large values", shown));
                         return CompletableFuture.completedFuture(answer);
                     }
-                    Throwable cause = CommandConnection.cause(failure);
+                    Throwable cause = RedisConnections.cause(failure);
                     if (hasAnswered(cause)) {
                         return CompletableFuture.<T>failedFuture(cause);
                     }
@@ -180,20 +180,20 @@ final class LargeCommands implements AutoCloseable {
     }
 
     private <T> CompletionStage<T> refuse(Task<T> task, Optional<Limit> limit) {
-        OptionalLong most = limit.map(found -> OptionalLong.of(found.bytes)).orElse(OptionalLong.empty());
-        refused = new Refused(task.bytes, most, System.nanoTime() + REMEMBERED_NANOS);
+        refused = new Refused(task.bytes, limit, System.nanoTime() + REMEMBERED_NANOS);
         outage.begun(() -> logger.warn(
                 "{} takes no {} bytes at once: {}",
                 shown,
                 task.bytes,
                 limit.map(found -> found.setting + " is " + found.bytes + ". Raise it if such messages are wanted")
                         .orElse("it, or a proxy before it, has ended each connection that carried them")));
-        return tooLarge(task, most);
+        return tooLarge(task, limit);
     }
 
-    private <T> CompletionStage<T> tooLarge(Task<T> task, OptionalLong limit) {
+    private <T> CompletionStage<T> tooLarge(Task<T> task, Optional<Limit> limit) {
+        OptionalLong most = limit.map(found -> OptionalLong.of(found.bytes)).orElse(OptionalLong.empty());
         return CompletableFuture.failedFuture(
-                new TooLargeException(shown + " takes no " + task.bytes + " bytes at once", limit));
+                new TooLargeException(shown + " takes no " + task.bytes + " bytes at once", most));
     }
 
     private void drop() {
@@ -207,8 +207,8 @@ final class LargeCommands implements AutoCloseable {
     /** A setting of the server that a size exceeds; empty if it does not, or the setting cannot be asked for. */
     private static CompletionStage<Optional<Limit>> limit(Commands on, String setting, long size) {
         return on.async().configGet(setting).handle((found, failure) -> {
-            if (failure != null && !(CommandConnection.cause(failure) instanceof RedisCommandExecutionException)) {
-                throw new CompletionException(CommandConnection.cause(failure));
+            if (failure != null && !(RedisConnections.cause(failure) instanceof RedisCommandExecutionException)) {
+                throw new CompletionException(RedisConnections.cause(failure));
             }
             long limit = failure == null ? Long.parseLong(found.getOrDefault(setting, "0")) : 0;
             return limit > 0 && size > limit ? Optional.of(new Limit(setting, limit)) : Optional.empty();

@@ -41,19 +41,19 @@ record PrefixOwner(String name, String fingerprint, boolean takesOver) {
     }
 
     /** Makes a prefix that is nobody's this service's; fails with a {@link RedisStoreException} if it is another one's. */
-    CompletionStage<Void> enter(CommandConnection redis, String shown, String prefix) {
+    CompletionStage<Void> enter(RedisConnections redis, String prefix) {
         byte[] key = RedisCodec.text(prefix + "{bus}owner");
         byte[] own = RedisCodec.text(fingerprint);
         return redis.run(commands -> commands.hsetnx(key, FIRST, own))
-                .thenCompose(isFirst -> isFirst || takesOver ? named(redis, key) : look(redis, key, shown, prefix));
+                .thenCompose(isFirst -> isFirst || takesOver ? named(redis, key) : look(redis, key, prefix));
     }
 
-    private CompletionStage<Void> named(CommandConnection redis, byte[] key) {
+    private CompletionStage<Void> named(RedisConnections redis, byte[] key) {
         return redis.run(commands -> commands.hset(key, RedisCodec.text(fingerprint), RedisCodec.text(name)))
                 .thenAccept(isNew -> {});
     }
 
-    private CompletionStage<Void> look(CommandConnection redis, byte[] key, String shown, String prefix) {
+    private CompletionStage<Void> look(RedisConnections redis, byte[] key, String prefix) {
         return redis.run(commands -> commands.hgetall(key)).thenCompose(found -> {
             Map<String, String> owners = new HashMap<>();
             found.forEach((field, value) -> owners.put(RedisCodec.text(field), RedisCodec.text(value)));
@@ -61,8 +61,8 @@ record PrefixOwner(String name, String fingerprint, boolean takesOver) {
             if (owners.containsKey(fingerprint) || first.equals(fingerprint)) {
                 return CompletableFuture.completedFuture(null);
             }
-            return CompletableFuture.failedFuture(
-                    RedisStoreException.ofAnother(shown, prefix, owners.getOrDefault(first, "another service"), name));
+            return CompletableFuture.failedFuture(RedisStoreException.ofAnother(
+                    redis.shown(), prefix, owners.getOrDefault(first, "another service"), name));
         });
     }
 }

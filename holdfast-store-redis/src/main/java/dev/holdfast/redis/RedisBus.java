@@ -55,8 +55,7 @@ final class RedisBus implements ClusterBus, AutoCloseable {
 
     /** Completes when the prefix is this service's; fails where it is another one's. */
     CompletionStage<Void> enter() {
-        return owner.map(service -> service.enter(connections.commands(), connections.shown(), prefix))
-                .orElse(CompletableFuture.completedFuture(null));
+        return owner.map(service -> service.enter(connections, prefix)).orElse(CompletableFuture.completedFuture(null));
     }
 
     /** Enters first: Redis may have lost whose the prefix is, and another service may have come. */
@@ -212,7 +211,7 @@ final class RedisBus implements ClusterBus, AutoCloseable {
         }
 
         private void complain(Throwable failure) {
-            Throwable cause = CommandConnection.cause(failure);
+            Throwable cause = RedisConnections.cause(failure);
             if (!closed) {
                 outage.begun(
                         () -> logger.warn("the inbox {} cannot be read: {}", RedisCodec.text(name), cause.toString()));

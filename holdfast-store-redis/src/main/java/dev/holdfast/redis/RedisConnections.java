@@ -1,14 +1,18 @@
 package dev.holdfast.redis;
 
+import dev.holdfast.redis.RedisConnector.Commands;
 import dev.holdfast.spi.TooLargeException;
 import dev.holdfast.spi.UnreadableSessionException;
+import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisNoScriptException;
+import io.lettuce.core.RedisReadOnlyException;
 import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
@@ -18,6 +22,7 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -27,8 +32,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The connections and threads of a store, and what runs over them: scripts, by their digests. A server that does not know a script gets
- * its source.
+ * The connections and threads of a store, and what runs over them: commands, and scripts by their digests. A server that does not know a
+ * script gets its source.
+ *
+ * <p>A command that Redis does not answer in time fails, and all fail at once while there is no connection. A connection that ends at a
+ * server which is no master any more is given up, and another one made.
  */
 final class RedisConnections implements AutoCloseable {
     private static final Logger logger = LoggerFactory.getLogger(RedisConnections.class);
@@ -36,49 +44,42 @@ final class RedisConnections implements AutoCloseable {
     private static final Pattern VERSION = Pattern.compile("(?m)^redis_version:(\\d+)\\.(\\d+)");
     private static final int OLDEST_VERSION = 602;
     private static final byte[] NO_TIME = {};
+    private static final long PAUSE_MILLIS = 200;
 
     private final String shown;
     private final Optional<InstantSource> clock;
     private final RedisConnector connector;
-    private final CommandConnection commands;
     private final LargeCommands large;
     private final Refusals refusals;
     private final CallbackThreads callbacks =
             new CallbackThreads(Runtime.getRuntime().availableProcessors());
-
-    private RedisConnections(
-            RedisConnector.Settings settings,
-            Optional<InstantSource> clock,
-            RedisConnector connector,
-            CommandConnection commands) {
-        this.shown = settings.address().shown();
-        this.clock = clock;
-        this.connector = connector;
-        this.commands = commands;
-        this.large = new LargeCommands(connector, shown, settings.timeout());
-        this.refusals = new Refusals(commands, connector.timer(), shown);
-    }
+    private final AtomicReference<@Nullable Commands> present = new AtomicReference<>();
+    private final AtomicReference<@Nullable Throwable> trouble = new AtomicReference<>();
+    private final OutageLog outage = new OutageLog();
+    private volatile boolean closed;
 
     /**
      * Connects, and checks the server.
      *
      * @param clock for tests: what scripts take for the time, instead of the clock of Redis
      */
-    static RedisConnections open(RedisConnector.Settings settings, Optional<InstantSource> clock) {
-        String shown = settings.address().shown();
-        RedisConnector connector = new RedisConnector(settings);
+    RedisConnections(RedisConnector.Settings settings, Optional<InstantSource> clock) {
+        this.shown = settings.address().shown();
+        this.clock = clock;
+        this.connector = new RedisConnector(settings);
+        this.large = new LargeCommands(connector, shown, settings.timeout());
+        this.refusals = new Refusals(this);
         try {
-            CommandConnection commands = new CommandConnection(connector, await(connector.connect(), shown), shown);
-            check(await(commands.run(redis -> redis.info()), shown), shown);
-            return new RedisConnections(settings, clock, connector, commands);
+            present.set(await(connector.connect()));
+            check(await(run(redis -> redis.info())));
         } catch (RuntimeException | Error e) {
-            connector.close();
+            close();
             throw e;
         }
     }
 
     /** Refuses a server that is too old, and warns of what may lose sessions. */
-    private static void check(String info, String shown) {
+    private void check(String info) {
         Matcher version = VERSION.matcher(info);
         if (version.find()
                 && Integer.parseInt(version.group(1)) * 100 + Integer.parseInt(version.group(2)) < OLDEST_VERSION) {
@@ -97,7 +98,8 @@ final class RedisConnections implements AutoCloseable {
         }
     }
 
-    private static <T> T await(CompletionStage<T> stage, String shown) {
+    /** Waits for what a store needs to be open. */
+    <T> T await(CompletionStage<T> stage) {
         try {
             return stage.toCompletableFuture().get(LONGEST_OPENING_SECONDS, TimeUnit.SECONDS);
         } catch (ExecutionException e) {
@@ -111,11 +113,6 @@ final class RedisConnections implements AutoCloseable {
         }
     }
 
-    /** Waits for what a store needs to be open. */
-    <T> T await(CompletionStage<T> stage) {
-        return await(stage, shown);
-    }
-
     /** Where Redis is, for people. */
     String shown() {
         return shown;
@@ -123,10 +120,6 @@ final class RedisConnections implements AutoCloseable {
 
     RedisConnector connector() {
         return connector;
-    }
-
-    CommandConnection commands() {
-        return commands;
     }
 
     /** Takes note of what Redis refuses. */
@@ -137,6 +130,76 @@ final class RedisConnections implements AutoCloseable {
     /** The thread on which stages of a session, a node or whatever else complete, in the order of their answers. */
     Executor callbackOf(Object owner) {
         return callbacks.of(owner);
+    }
+
+    /** Sends a command. The stage completes on a thread of the connection. */
+    <T> CompletionStage<T> run(Function<RedisClusterAsyncCommands<byte[], byte[]>, CompletionStage<T>> command) {
+        Commands commands = present.get();
+        if (commands == null) {
+            return CompletableFuture.failedFuture(new RedisStoreException(shown, trouble.get()));
+        }
+        return command.apply(commands.async()).whenComplete((answer, failure) -> {
+            if (failure == null) {
+                answered();
+            } else {
+                failed(commands, cause(failure));
+            }
+        });
+    }
+
+    private void answered() {
+        if (trouble.get() != null && trouble.getAndSet(null) != null) {
+            outage.over(() -> logger.info("{} answers again", shown));
+        }
+    }
+
+    private void failed(Commands commands, Throwable cause) {
+        if (cause instanceof RedisReadOnlyException) {
+            // a master that has become a replica
+            replace(commands, cause);
+        } else if (cause instanceof RedisCommandExecutionException) {
+            answered();
+        } else {
+            note(cause);
+        }
+    }
+
+    /** Why a command failed, without what a stage that depends on another one wraps it in. */
+    static Throwable cause(Throwable failure) {
+        return failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
+    }
+
+    private void note(Throwable cause) {
+        if (!closed) {
+            trouble.set(cause);
+            outage.begun(() -> logger.warn("{} does not answer: {}", shown, cause.toString()));
+        }
+    }
+
+    private void replace(Commands old, Throwable cause) {
+        if (present.compareAndSet(old, null)) {
+            note(cause);
+            old.connection().closeAsync();
+            connect();
+        }
+    }
+
+    private void connect() {
+        if (closed) {
+            return;
+        }
+        connector.connect().whenComplete((fresh, failure) -> {
+            if (failure != null) {
+                note(failure);
+                connector.timer().schedule(this::connect, PAUSE_MILLIS, TimeUnit.MILLISECONDS);
+                return;
+            }
+            answered();
+            present.set(fresh);
+            if (closed) {
+                drop();
+            }
+        });
     }
 
     /**
@@ -160,7 +223,7 @@ final class RedisConnections implements AutoCloseable {
         CompletionStage<List<Object>> known =
                 send(values, redis -> redis.evalsha(script.digest(), ScriptOutputType.MULTI, keys, values));
         known.whenComplete((answer, failure) -> {
-            if (failure != null && CommandConnection.cause(failure) instanceof RedisNoScriptException) {
+            if (failure != null && cause(failure) instanceof RedisNoScriptException) {
                 CompletionStage<List<Object>> sent =
                         send(values, redis -> redis.eval(script.source(), ScriptOutputType.MULTI, keys, values));
                 sent.whenComplete((late, refused) -> {
@@ -177,7 +240,7 @@ final class RedisConnections implements AutoCloseable {
 
     private <T> CompletionStage<T> send(
             byte[][] values, Function<RedisClusterAsyncCommands<byte[], byte[]>, CompletionStage<T>> command) {
-        return LargeCommands.areLarge(values) ? large.run(values, command) : commands.run(command);
+        return LargeCommands.areLarge(values) ? large.run(values, command) : run(command);
     }
 
     private <T> void finish(
@@ -186,7 +249,7 @@ final class RedisConnections implements AutoCloseable {
             List<Object> answer,
             @Nullable Throwable failure) {
         if (failure != null) {
-            result.completeExceptionally(told(CommandConnection.cause(failure)));
+            result.completeExceptionally(told(cause(failure)));
             return;
         }
         T value;
@@ -211,22 +274,30 @@ final class RedisConnections implements AutoCloseable {
 
     /** Why Redis cannot be used now; empty while it answers and refuses nothing. */
     Optional<String> trouble() {
-        return commands.trouble().or(() -> refusals.present().map(refusal -> shown + " " + refusal.what()));
+        return Optional.ofNullable(trouble.get())
+                .map(cause -> new RedisStoreException(shown, cause).getMessage())
+                .or(() -> refusals.present().map(refusal -> shown + " " + refusal.what()));
     }
 
     /** Why Redis answers and does not do what it is asked. */
     Optional<String> refusal() {
-        return commands.trouble().isPresent()
-                ? Optional.empty()
-                : refusals.present().map(Refusals.Refusal::words);
+        return trouble.get() == null ? refusals.present().map(Refusals.Refusal::words) : Optional.empty();
     }
 
     @Override
     public void close() {
-        commands.close();
+        drop();
         large.close();
         connector.close();
         callbacks.close();
+    }
+
+    private void drop() {
+        closed = true;
+        Commands last = present.getAndSet(null);
+        if (last != null) {
+            last.connection().closeAsync();
+        }
     }
 
     /** The threads on which stages complete, so that code that goes on there holds up no connection. */

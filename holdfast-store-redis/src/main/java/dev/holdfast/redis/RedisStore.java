@@ -50,11 +50,10 @@ public final class RedisStore implements SharedSessionStore {
 
     RedisStore(RedisStoreBuilder builder) {
         prefix = builder.prefix;
-        connections = RedisConnections.open(builder.connection(), builder.clock);
+        connections = new RedisConnections(builder.connection(), builder.clock);
         try {
             hints = new HintSubscriptions(connections);
-            CompletionStage<Long> now =
-                    connections.commands().run(redis -> redis.time()).thenApply(RedisStore::millis);
+            CompletionStage<Long> now = connections.run(redis -> redis.time()).thenApply(RedisStore::millis);
             RedisClock time = new RedisClock(connections.shown(), builder.wall, connections.await(now));
             clock = builder.clock.orElse(time);
             bus = new RedisBus(connections, prefix, builder.owner(), time);

@@ -6,7 +6,6 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
@@ -45,9 +44,7 @@ final class Refusals {
     private static final int MOST_WORDS = 300;
     private static final long REMEMBERED_NANOS = TimeUnit.MINUTES.toNanos(1);
 
-    private final CommandConnection connection;
-    private final ScheduledExecutorService timer;
-    private final String shown;
+    private final RedisConnections connections;
     private final OutageLog outage = new OutageLog();
 
     /** What every write meets; it is asked again. */
@@ -75,10 +72,12 @@ final class Refusals {
         }
     }
 
-    Refusals(CommandConnection connection, ScheduledExecutorService timer, String shown) {
-        this.connection = connection;
-        this.timer = timer;
-        this.shown = shown;
+    Refusals(RedisConnections connections) {
+        this.connections = connections;
+    }
+
+    private String shown() {
+        return connections.shown();
     }
 
     /** What Redis refuses now; empty if it refuses nothing, as far as is known. */
@@ -106,7 +105,7 @@ final class Refusals {
     }
 
     private static Optional<Refusal> refusal(Object kind, byte[] key, Throwable failure) {
-        Throwable cause = CommandConnection.cause(failure);
+        Throwable cause = RedisConnections.cause(failure);
         String message = cause.getMessage();
         if (!(cause instanceof RedisCommandExecutionException) || message == null) {
             return Optional.empty();
@@ -142,21 +141,22 @@ final class Refusals {
     }
 
     private void tell(Refusal refusal) {
-        outage.begun(() -> logger.warn("{} {}", shown, refusal.what()));
+        outage.begun(() -> logger.warn("{} {}", shown(), refusal.what()));
     }
 
     private void askLater(Refusal refusal) {
         try {
-            ScheduledFuture<?> unused = timer.schedule(() -> ask(refusal), ASK_MILLIS, TimeUnit.MILLISECONDS);
+            ScheduledFuture<?> unused =
+                    connections.connector().timer().schedule(() -> ask(refusal), ASK_MILLIS, TimeUnit.MILLISECONDS);
         } catch (RejectedExecutionException e) {
-            logger.debug("the store is closed: it is not asked any more whether {} takes writes", shown, e);
+            logger.debug("the store is closed: it is not asked any more whether {} takes writes", shown(), e);
         }
     }
 
     private void ask(Refusal refusal) {
         // refused like any other write, but no such member is there, and so nothing changes
         CompletionStage<Long> asked =
-                connection.run(redis -> redis.zadd(refusal.key, ZAddArgs.Builder.xx(), 0, new byte[0]));
+                connections.run(redis -> redis.zadd(refusal.key, ZAddArgs.Builder.xx(), 0, new byte[0]));
         asked.whenComplete((added, failure) -> {
             Optional<Refusal> again = Optional.ofNullable(failure)
                     .flatMap(cause -> refusal(refusal.kind, refusal.key, cause))
@@ -166,7 +166,7 @@ final class Refusals {
                 ofAll.set(now);
                 tell(now);
                 askLater(now);
-            } else if (failure == null || CommandConnection.cause(failure) instanceof RedisCommandExecutionException) {
+            } else if (failure == null || RedisConnections.cause(failure) instanceof RedisCommandExecutionException) {
                 // the key may hold something else, or this user may not ask
                 over(refusal);
             } else {
@@ -179,7 +179,7 @@ final class Refusals {
         boolean was = ofAll.compareAndSet(refusal, null) || ofKind.compareAndSet(refusal, null);
         if (was && present().isEmpty()) {
             outage.over(() ->
-                    logger.info("{} {} again", shown, refusal.isOfAll() ? "takes writes" : "does what it is asked"));
+                    logger.info("{} {} again", shown(), refusal.isOfAll() ? "takes writes" : "does what it is asked"));
         }
     }
 }

@@ -42,8 +42,8 @@ enum Script {
     private final String source;
     private final String digest;
 
-    Script(String common, String own) {
-        source = Stream.of("time", common, own).map(Script::file).collect(Collectors.joining("\n"));
+    Script(String keys, String own) {
+        source = Stream.of("common", keys, own).map(Script::file).collect(Collectors.joining("\n"));
         digest = sha1(source());
     }
 

@@ -2,10 +2,6 @@
 -- that ARGV[2] names, a stream. KEYS[3] says how many bytes of messages have come into it so far, and how many of those the incarnation
 -- has had, a hash.
 local leases, inbox, bytes, node = KEYS[1], KEYS[2], KEYS[3], ARGV[2]
-local REFUSED = 3
-
--- Redis gives the space of an inbox back this long after its lease has lapsed.
-local SPACE_KEPT_MILLIS = 60000
 
 local function is_living()
   local lapses = redis.call('ZSCORE', leases, node)

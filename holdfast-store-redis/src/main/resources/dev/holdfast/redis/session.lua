@@ -1,11 +1,7 @@
 -- KEYS[1] is the record of a session, a hash: SessionHash names its fields. KEYS[2] is the set of its events, ordered by their
 -- bytes: stream, offset, and what RedisCodec writes behind them.
 local record, events = KEYS[1], KEYS[2]
-local GONE, STALE, REFUSED = 1, 2, 3
 local LISTENING = string.rep('\0', 12)
-
--- Redis gives the space of a session back this long after it has expired.
-local SPACE_KEPT_MILLIS = 60000
 
 -- More than a node can have delivered to its clients while its acknowledged commits were not on the disk of the server.
 local MOST_LOST_OFFSETS = 1048576

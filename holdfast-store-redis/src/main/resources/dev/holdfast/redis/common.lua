@@ -1,3 +1,9 @@
+-- How an answer begins, beside 0: the session is not there, the epoch is not present, nothing was done.
+local GONE, STALE, REFUSED = 1, 2, 3
+
+-- Redis gives the space of something back this long after its time.
+local SPACE_KEPT_MILLIS = 60000
+
 local function server_time()
   local time = redis.call('TIME')
   return time[1] * 1000 + math.floor(time[2] / 1000)
