@@ -56,7 +56,7 @@ public abstract class BusContract extends SharedStoreContract {
         await(otherBus().begin(OTHER_NODE, LONG));
         assertThat(await(bus().living())).containsExactlyInAnyOrder(NODE, OTHER_NODE);
         assertThat(await(otherBus().living())).containsExactlyInAnyOrder(NODE, OTHER_NODE);
-        assertThat(failureOf(otherBus().begin(NODE, LONG))).isInstanceOf(IllegalStateException.class);
+        assertFails(IllegalStateException.class, otherBus().begin(NODE, LONG));
     }
 
     @Test

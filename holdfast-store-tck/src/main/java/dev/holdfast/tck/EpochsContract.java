@@ -50,8 +50,7 @@ public abstract class EpochsContract extends StoreContract<StoreBed> {
     void anEpochIsItsCounterAndItsNonce() {
         create();
         for (Epoch wrong : List.of(new Epoch(1, 78), new Epoch(2, 77), new Epoch(0, 77))) {
-            assertThat(failureOf(store().append(KEY, wrong, only(event(LISTENING, 1)))))
-                    .isInstanceOf(StaleEpochException.class);
+            assertFails(StaleEpochException.class, store().append(KEY, wrong, only(event(LISTENING, 1))));
         }
         append(event(LISTENING, 1));
     }

@@ -11,12 +11,17 @@ import dev.holdfast.spi.ExpiryClock;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionRecord;
 import dev.holdfast.spi.StreamId;
+import java.time.Duration;
 import java.time.InstantSource;
+import java.util.ArrayDeque;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Queue;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
@@ -25,7 +30,11 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A store that the engines of one JVM share, as the nodes of a cluster share one over the network: for tests of what runs on many
@@ -35,6 +44,7 @@ import java.util.function.Function;
 public final class MemoryCluster implements SharedSessionStore {
     // the cluster outlives each of its engines, as a store over the network does
     private static final Promise PROMISE = new Promise(Durability.PROCESS_DEATH, true);
+    private static final Logger logger = LoggerFactory.getLogger(MemoryCluster.class);
     private static final long PURGE_MILLIS = 60_000;
 
     private final Map<SessionKey, MemorySession> sessions = new ConcurrentHashMap<>();
@@ -45,7 +55,7 @@ public final class MemoryCluster implements SharedSessionStore {
     private final AtomicLong nextPurge = new AtomicLong();
     private final InstantSource clock;
     private final Executor executor;
-    private final MemoryBus bus;
+    private final Bus bus = new Bus();
 
     /** Follows an {@link ExpiryClock} of the system's clocks; hands over hints and messages on the common pool. */
     public MemoryCluster() {
@@ -61,7 +71,6 @@ public final class MemoryCluster implements SharedSessionStore {
     public MemoryCluster(InstantSource clock, Executor executor) {
         this.clock = Objects.requireNonNull(clock, "clock");
         this.executor = Objects.requireNonNull(executor, "executor");
-        this.bus = new MemoryBus(clock, executor);
     }
 
     @Override
@@ -259,5 +268,137 @@ public final class MemoryCluster implements SharedSessionStore {
 
     private boolean expired(MemorySession session) {
         return session.expiresAt() <= clock.millis();
+    }
+
+    /** The bus; its own monitor guards it, and no handler is called inside. */
+    private final class Bus implements ClusterBus {
+        private final Map<String, Incarnation> incarnations = new HashMap<>();
+
+        /** One life of a node, which may have lapsed. */
+        private static final class Incarnation {
+            private final Queue<byte[]> inbox = new ArrayDeque<>();
+            private long inboxBytes;
+            private long until;
+            private @Nullable Consumer<byte[]> handler;
+            private boolean handing;
+        }
+
+        private @Nullable Incarnation alive(String node) {
+            Incarnation found = incarnations.get(node);
+            return found != null && found.until > clock.millis() ? found : null;
+        }
+
+        @Override
+        public synchronized CompletionStage<Void> begin(String node, Duration lease) {
+            if (alive(node) != null) {
+                return CompletableFuture.failedFuture(new IllegalStateException(node + " lives already"));
+            }
+            incarnations.values().removeIf(lapsed -> lapsed.until <= clock.millis());
+            Incarnation fresh = new Incarnation();
+            fresh.until = clock.millis() + lease.toMillis();
+            incarnations.put(node, fresh);
+            return CompletableFuture.completedFuture(null);
+        }
+
+        @Override
+        public synchronized CompletionStage<Boolean> renew(String node, Duration lease) {
+            Incarnation found = alive(node);
+            if (found != null) {
+                found.until = clock.millis() + lease.toMillis();
+            }
+            return CompletableFuture.completedFuture(found != null);
+        }
+
+        @Override
+        public synchronized CompletionStage<Void> end(String node) {
+            incarnations.remove(node);
+            return CompletableFuture.completedFuture(null);
+        }
+
+        @Override
+        public synchronized CompletionStage<Set<String>> living() {
+            Set<String> living = new TreeSet<>(incarnations.keySet());
+            living.removeIf(node -> alive(node) == null);
+            return CompletableFuture.completedFuture(living);
+        }
+
+        @Override
+        public CompletionStage<Boolean> send(String node, byte[] message) {
+            synchronized (this) {
+                Incarnation found = alive(node);
+                if (found == null || found.inbox.size() >= INBOX_MESSAGES || found.inboxBytes >= INBOX_BYTES) {
+                    return CompletableFuture.completedFuture(false);
+                }
+                found.inbox.add(message);
+                found.inboxBytes += message.length;
+            }
+            handOver(node);
+            return CompletableFuture.completedFuture(true);
+        }
+
+        @Override
+        public Inbox receive(String node, Consumer<byte[]> handler) {
+            synchronized (this) {
+                Incarnation found = alive(node);
+                if (found != null) {
+                    found.handler = handler;
+                }
+            }
+            handOver(node);
+            return () -> stop(node, handler);
+        }
+
+        private synchronized void stop(String node, Consumer<byte[]> handler) {
+            Incarnation found = incarnations.get(node);
+            if (found != null && found.handler == handler) {
+                found.handler = null;
+            }
+        }
+
+        /** Lets one task hand over what is there, unless one does. */
+        private void handOver(String node) {
+            synchronized (this) {
+                Incarnation found = alive(node);
+                if (found == null || found.handing || found.handler == null) {
+                    return;
+                }
+                found.handing = true;
+            }
+            executor.execute(() -> {
+                boolean more = true;
+                while (more) {
+                    more = handOverNext(node);
+                }
+            });
+        }
+
+        /** False if there is nothing to hand over now. */
+        private boolean handOverNext(String node) {
+            Consumer<byte[]> handler;
+            byte[] message;
+            synchronized (this) {
+                Incarnation found = alive(node);
+                if (found == null) {
+                    return false;
+                }
+                handler = found.handler;
+                message = handler == null ? null : found.inbox.poll();
+                if (handler == null || message == null) {
+                    found.handing = false;
+                    return false;
+                }
+                found.inboxBytes -= message.length;
+            }
+            try {
+                handler.accept(message);
+            } catch (Throwable e) {
+                logger.error("a message could not be handled", e);
+            }
+            return true;
+        }
+
+        private synchronized void close() {
+            incarnations.clear();
+        }
     }
 }

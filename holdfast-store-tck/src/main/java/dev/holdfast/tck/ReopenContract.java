@@ -72,8 +72,7 @@ public abstract class ReopenContract extends StoreContract<DurableBed> {
         create();
         Epoch second = claim().epoch();
         bed().crash();
-        assertThat(failureOf(store().append(KEY, FIRST, only(event(LISTENING, 1)))))
-                .isInstanceOf(StaleEpochException.class);
+        assertFails(StaleEpochException.class, store().append(KEY, FIRST, only(event(LISTENING, 1))));
         await(store().append(KEY, second, only(event(LISTENING, 1))));
         bed().reopen();
         assertThat(claim().epoch().counter()).isEqualTo(3);

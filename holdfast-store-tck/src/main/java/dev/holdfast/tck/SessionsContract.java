@@ -35,8 +35,7 @@ public abstract class SessionsContract extends StoreContract<StoreBed> {
     void failsWithAnIllegalStateExceptionIfTheKeyExists() {
         create();
         append(event(LISTENING, 1));
-        assertThat(failureOf(store().create(KEY, new Epoch(1, 78), record())))
-                .isInstanceOf(IllegalStateException.class);
+        assertFails(IllegalStateException.class, store().create(KEY, new Epoch(1, 78), record()));
         assertThat(read(LISTENING)).hasSize(1);
         assertThat(claim().before()).containsExactly(FIRST);
     }
@@ -160,8 +159,8 @@ public abstract class SessionsContract extends StoreContract<StoreBed> {
     @Test
     @DisplayName("with an IllegalStateException for a session that is not there")
     void anAppendToASessionThatIsNotThereFails() {
-        assertThat(failureOf(store().append(KEY, FIRST, new Append(List.of(), List.of(), List.of()))))
-                .isInstanceOf(IllegalStateException.class);
+        assertFails(
+                IllegalStateException.class, store().append(KEY, FIRST, new Append(List.of(), List.of(), List.of())));
     }
 
     @Test
@@ -193,8 +192,7 @@ public abstract class SessionsContract extends StoreContract<StoreBed> {
         create();
         append(event(LISTENING, 1));
         bed().advance(LIFE);
-        assertThat(failureOf(store().append(KEY, FIRST, only(event(LISTENING, 2)))))
-                .isInstanceOf(IllegalStateException.class);
+        assertFails(IllegalStateException.class, store().append(KEY, FIRST, only(event(LISTENING, 2))));
         assertThat(read(LISTENING)).isEmpty();
         assertThat(lookFor(KEY)).isEmpty();
         assertThat(await(store().look(KEY))).isEmpty();

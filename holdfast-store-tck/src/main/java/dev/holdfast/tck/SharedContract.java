@@ -35,6 +35,12 @@ public abstract class SharedContract extends SharedStoreContract {
         return new RecordChange.JournalPut(key, bytes(key));
     }
 
+    /** Creates the session in the hands of the first node; returns the epoch under which the second one has joined. */
+    private Epoch beginWithTwo() {
+        begin();
+        return join(elsewhere(), 2, OTHER_NODE).claim().epoch();
+    }
+
     @Test
     void nodesCanShareIt() {
         assertThat(store().promise().shared()).isTrue();
@@ -111,13 +117,11 @@ public abstract class SharedContract extends SharedStoreContract {
     @Test
     @DisplayName("A claim is the join that fences everybody else")
     void aClaimFencesEverybody() {
-        begin();
-        Epoch second = join(elsewhere(), 2, OTHER_NODE).claim().epoch();
+        Epoch second = beginWithTwo();
         Epoch third = claim().epoch();
         assertThat(await(store().members(KEY))).containsExactly(new Member(third, ""));
         for (Epoch fenced : List.of(FIRST, second)) {
-            assertThat(failureOf(elsewhere().commit(KEY, fenced, 1, all(unplaced(fenced, "late")))))
-                    .isInstanceOf(StaleEpochException.class);
+            assertFails(StaleEpochException.class, elsewhere().commit(KEY, fenced, 1, all(unplaced(fenced, "late"))));
         }
         assertThat(read(LISTENING)).isEmpty();
     }
@@ -126,19 +130,16 @@ public abstract class SharedContract extends SharedStoreContract {
     @DisplayName(
             "Fences an epoch, so that nothing is committed under it any more; returns whether this call has fenced it")
     void whoIsFencedCommitsNothing() {
-        begin();
-        Epoch second = join(elsewhere(), 2, OTHER_NODE).claim().epoch();
+        Epoch second = beginWithTwo();
         assertThat(await(elsewhere().fence(KEY, FIRST))).isTrue();
         assertThat(await(store().fence(KEY, FIRST))).isFalse();
         assertThat(await(store().fence(KEY, new Epoch(2, 3))))
                 .as("another nonce")
                 .isFalse();
         assertThat(await(store().fence(OTHER, FIRST))).as("no such session").isFalse();
-        assertThat(failureOf(store().commit(KEY, FIRST, 1, all(event(CALL, 1)))))
-                .isInstanceOf(StaleEpochException.class);
-        assertThat(failureOf(store().append(KEY, FIRST, all(event(CALL, 1))))).isInstanceOf(StaleEpochException.class);
-        assertThat(failureOf(store().token(KEY, FIRST, CALL, SharedSessionStore.Part.HEIR, 0, 1)))
-                .isInstanceOf(StaleEpochException.class);
+        assertFails(StaleEpochException.class, store().commit(KEY, FIRST, 1, all(event(CALL, 1))));
+        assertFails(StaleEpochException.class, store().append(KEY, FIRST, all(event(CALL, 1))));
+        assertFails(StaleEpochException.class, store().token(KEY, FIRST, CALL, SharedSessionStore.Part.HEIR, 0, 1));
         assertThat(read(CALL)).isEmpty();
         assertThat(await(store().members(KEY))).containsExactly(new Member(second, OTHER_NODE));
         commit(elsewhere(), second, 1, all(event(CALL, second, 1)));
@@ -157,8 +158,7 @@ public abstract class SharedContract extends SharedStoreContract {
     @DisplayName(
             "Events of the listening stream whose offset is UNPLACED get the next offsets of that stream, in order")
     void theStorePlacesEventsOfTheListeningStream() {
-        begin();
-        Epoch second = join(elsewhere(), 2, OTHER_NODE).claim().epoch();
+        Epoch second = beginWithTwo();
         Event answer = event(CALL, 1);
         Appended one = commit(store(), FIRST, 1, all(unplaced(FIRST, "a"), answer, unplaced(FIRST, "b")));
         Appended two = commit(elsewhere(), second, 1, all(unplaced(second, "c")));
@@ -182,8 +182,7 @@ public abstract class SharedContract extends SharedStoreContract {
 
     @Test
     void whatManyCommitAtOnceStandsInTheListeningStreamOnceAndWithoutHoles() {
-        begin();
-        Epoch second = join(elsewhere(), 2, OTHER_NODE).claim().epoch();
+        Epoch second = beginWithTwo();
         List<CompletableFuture<Appended>> commits = IntStream.rangeClosed(1, 100)
                 .boxed()
                 .flatMap(i -> List.of(
@@ -215,8 +214,7 @@ public abstract class SharedContract extends SharedStoreContract {
     @Test
     @DisplayName("a commit that comes again under its epoch and number does nothing, and gets the answer of the first")
     void aCommitWhoseAnswerWasLostIsSentAgain() {
-        begin();
-        Epoch second = join(elsewhere(), 2, OTHER_NODE).claim().epoch();
+        Epoch second = beginWithTwo();
         Append append = new Append(List.of(unplaced(FIRST, "a")), List.of(put("level")), List.of());
         Appended first = commit(store(), FIRST, 1, append);
         commit(elsewhere(), second, 1, new Append(List.of(unplaced(second, "b")), List.of(put("x")), List.of()));
@@ -233,8 +231,7 @@ public abstract class SharedContract extends SharedStoreContract {
         commit(store(), FIRST, 1, all(unplaced(FIRST, "a")));
         commit(store(), FIRST, 2, all(unplaced(FIRST, "b")));
         for (long wrong : new long[] {1, 4}) {
-            assertThat(failureOf(store().commit(KEY, FIRST, wrong, all(unplaced(FIRST, "c")))))
-                    .isInstanceOf(StaleEpochException.class);
+            assertFails(StaleEpochException.class, store().commit(KEY, FIRST, wrong, all(unplaced(FIRST, "c"))));
         }
         commit(store(), FIRST, SharedSessionStore.UNNUMBERED, all(unplaced(FIRST, "c")));
         commit(store(), FIRST, 3, all(unplaced(FIRST, "d")));
@@ -270,18 +267,15 @@ public abstract class SharedContract extends SharedStoreContract {
     void nothingIsCommittedToASessionThatIsNotThere() {
         begin();
         await(elsewhere().delete(KEY));
-        assertThat(failureOf(store().commit(KEY, FIRST, 1, all(unplaced(FIRST, "a")))))
-                .isInstanceOf(IllegalStateException.class);
-        assertThat(failureOf(store().token(KEY, FIRST, CALL, SharedSessionStore.Part.READER, 0, 1)))
-                .isInstanceOf(IllegalStateException.class);
+        assertFails(IllegalStateException.class, store().commit(KEY, FIRST, 1, all(unplaced(FIRST, "a"))));
+        assertFails(IllegalStateException.class, store().token(KEY, FIRST, CALL, SharedSessionStore.Part.READER, 0, 1));
         assertThat(await(store().members(KEY))).isEmpty();
     }
 
     @Test
     @DisplayName("Removes a session, unless another epoch than this one is present; then it stays as it is")
     void aSessionStaysWhileAnotherNodeHasIt() {
-        begin();
-        Epoch second = join(elsewhere(), 2, OTHER_NODE).claim().epoch();
+        Epoch second = beginWithTwo();
         assertThat(await(store().delete(KEY, FIRST))).isFalse();
         await(elsewhere().fence(KEY, second));
         assertThat(await(store().delete(KEY, FIRST))).isTrue();

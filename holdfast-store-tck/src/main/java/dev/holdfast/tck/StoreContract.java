@@ -82,6 +82,11 @@ public abstract class StoreContract<B extends StoreBed> {
                 .orElseThrow(() -> new AssertionError("the store did what it must refuse"));
     }
 
+    /** A stage fails with such an exception. */
+    static void assertFails(Class<? extends Throwable> why, CompletionStage<?> stage) {
+        assertThat(failureOf(stage)).isInstanceOf(why);
+    }
+
     SessionRecord record() {
         return record(SessionRecord.SESSION, Map.of(SessionRecord.INITIALIZE, bytes("initialize")));
     }

@@ -27,10 +27,9 @@ public abstract class UnreadableContract extends StoreContract<DamagedBed> {
     void aRecordThatCannotBeReadFailsAClaimAndAnAppend() {
         bed().spoilRecord(KEY);
         for (int again = 0; again < 2; again++) {
-            assertThat(failureOf(store().claim(KEY, 5))).isInstanceOf(UnreadableSessionException.class);
-            assertThat(failureOf(store().look(KEY))).isInstanceOf(UnreadableSessionException.class);
-            assertThat(failureOf(store().append(KEY, FIRST, only(event(LISTENING, 3)))))
-                    .isInstanceOf(UnreadableSessionException.class);
+            assertFails(UnreadableSessionException.class, store().claim(KEY, 5));
+            assertFails(UnreadableSessionException.class, store().look(KEY));
+            assertFails(UnreadableSessionException.class, store().append(KEY, FIRST, only(event(LISTENING, 3))));
         }
     }
 
@@ -39,8 +38,7 @@ public abstract class UnreadableContract extends StoreContract<DamagedBed> {
     void anEventThatCannotBeReadFailsARead() {
         bed().spoilEvent(KEY, 2);
         for (int again = 0; again < 2; again++) {
-            assertThat(failureOf(store().read(KEY, LISTENING, 0, Integer.MAX_VALUE)))
-                    .isInstanceOf(UnreadableSessionException.class);
+            assertFails(UnreadableSessionException.class, store().read(KEY, LISTENING, 0, Integer.MAX_VALUE));
         }
     }
 
@@ -48,7 +46,7 @@ public abstract class UnreadableContract extends StoreContract<DamagedBed> {
     @DisplayName("the session is lost then, and no other")
     void otherSessionsAreThere() {
         bed().spoilRecord(KEY);
-        assertThat(failureOf(store().claim(KEY, 5))).isInstanceOf(UnreadableSessionException.class);
+        assertFails(UnreadableSessionException.class, store().claim(KEY, 5));
         assertThat(lookFor(OTHER)).isPresent();
     }
 
