@@ -30,11 +30,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What other nodes have for the backend of a session here, and the notifications that arrive on this one: each thing after what came
- * before it. Answers wait for answers alone, as a backend that has asked may take nothing else before it has its answer. What opens
- * a backend where none is there is for an epoch, the one that has the backend; an epoch that the session here does not have was left
- * behind, and is fenced, so that another one can have it. A call that another node hands over may come more than once, and runs once;
- * what is said of it is said each time. Safe for use by any thread.
+ * Delivers to the backend of a session here, in order, what other nodes send it and the notifications that arrive on this node. Answers
+ * have a queue of their own: a backend that has asked may take nothing else before it is answered. A message that may open a backend
+ * names the epoch that has it; one that the session here does not have was left behind, and is fenced, so that another can take the
+ * backend. A forwarded call may come more than once: it runs once, and is answered each time. Safe for use by any thread.
  */
 final class BackendInbox {
     private static final Logger logger = LoggerFactory.getLogger(BackendInbox.class);
@@ -45,13 +44,12 @@ final class BackendInbox {
 
     private final LogThrottle dropped = new LogThrottle(MOST_LINES, System::nanoTime);
     private final ClusterWriter store;
-    private final Lease lease;
     private final Executor blocking;
     private final JournalVersions versions;
     private final SessionTasks tasks;
     private final SessionTasks answers;
 
-    /** What was said of those that have come last, and what is still to be said. */
+    /** The answers to the latest forwarded calls, given or still to come. */
     private final Map<Name, CompletableFuture<NodeMessage>> said =
             Collections.synchronizedMap(new LinkedHashMap<>(16, 0.75f, true) {
                 @Override
@@ -60,7 +58,7 @@ final class BackendInbox {
                 }
             });
 
-    /** What no other call has. */
+    /** Tells a forwarded call from all others. */
     private record Name(String from, long number) {
         static Name of(NodeMessage.Forwarded call) {
             return new Name(call.from(), call.number());
@@ -70,9 +68,8 @@ final class BackendInbox {
     /**
      * @param blocking does something where it may block
      */
-    BackendInbox(ClusterWriter store, Lease lease, JournalVersions versions, Executor blocking) {
+    BackendInbox(ClusterWriter store, JournalVersions versions, Executor blocking) {
         this.store = store;
-        this.lease = lease;
         this.blocking = blocking;
         this.versions = versions;
         this.tasks = new SessionTasks(blocking);
@@ -249,18 +246,17 @@ final class BackendInbox {
         byte[] message = answer.pack();
         // without a lease nobody waits for it: whoever has asked finds this node dead
         CompletionStage<Boolean> unused = StoreQuestion.ask(() ->
-                store.insist(lease.node(), () -> store.bus().send(call.from(), message)));
+                store.lease().insist(store.lease().node(), () -> store.bus().send(call.from(), message)));
     }
 
     /**
-     * What other nodes want of sessions here, and what their clients do on this one, done where it may block: for each session one thing
-     * after the other, in order. Safe for use by any thread.
+     * Tasks of sessions, which may block; those of one session are done one after another, in order. Safe for use by any thread.
      */
     private static final class SessionTasks {
-        /** A session whose backend is so far behind hears no more. */
+        /** So many tasks may wait for a session; further ones are dropped. */
         private static final int MOST = 1_024;
 
-        /** So many bytes wait for a session at least, before it hears no more. */
+        /** When the tasks of a session keep so many bytes, further ones are dropped. */
         private static final long MOST_BYTES = 16 << 20;
 
         /** What may be done at once is ready so. */

@@ -19,6 +19,7 @@ import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.SessionStore.Extent;
 import dev.holdfast.spi.SessionStore.Look;
 import dev.holdfast.spi.StreamId;
+import dev.holdfast.spi.TooLargeException;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -31,17 +32,18 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The way of a call to the node that has the session's backend, where that exists once, through that node's inbox. Who hears nothing
- * for as long as a lease sends the call once more. When that node does not live, the log decides: a call that it has started is read
- * on, and ended or run again; one that it has not is run as new, for what stands in a dead inbox is never run. A call that the node
- * does not take, because it drains or has just left the session, waits until the backend may be opened elsewhere.
+ * Hands calls to the node that has the session's backend, where that exists once, through that node's inbox. A call that is not answered
+ * is sent again after the length of a lease. If the node has died, the log decides: a call that it has started is read on, and ended or
+ * run again; any other one is run as new, for a dead inbox is never read. A call that the node declines, because it drains or has just
+ * left the session, waits until the backend may be opened elsewhere.
  *
- * <p>A call that was sent is refused only where the other node has said that it does not take it. Questions that fail are asked again;
- * who loses its lease meanwhile does not know what became of the call, and says so.
+ * <p>A call that was sent is refused only if the other node says that it has not taken it. Questions that fail are asked again; a node
+ * that loses its lease meanwhile does not know what became of the call, and says so.
  */
 final class CallForwarder {
     private static final long FIRST_PAUSE_MILLIS = 25;
@@ -68,7 +70,6 @@ final class CallForwarder {
 
     CallForwarder(
             ClusterWriter store,
-            Lease lease,
             Placement placement,
             JournalVersions versions,
             BackendInbox inbox,
@@ -76,7 +77,7 @@ final class CallForwarder {
             SharedReaders readers,
             ClusterMembership.Host engine) {
         this.store = store;
-        this.lease = lease;
+        this.lease = store.lease();
         this.placement = placement;
         this.versions = versions;
         this.inbox = inbox;
@@ -138,7 +139,7 @@ final class CallForwarder {
         return store.bus()
                 .send(host.get().node(), new NodeMessage.Notified(session.key(), epoch, notification).pack())
                 .thenApply(sent -> sent ? Optional.<Refusal>empty() : Optional.of(Refusal.BACKEND))
-                .exceptionallyCompose(failure -> LastingQuestions.isTooLarge(failure)
+                .exceptionallyCompose(failure -> isTooLarge(failure)
                         ? CompletableFuture.completedFuture(Optional.of(Refusal.BODY_SIZE))
                         : CompletableFuture.failedFuture(failure));
     }
@@ -203,7 +204,7 @@ final class CallForwarder {
         answer.whenComplete((said, failure) -> tellCancelled(node, session, call, number, host));
         return answer.thenCompose(said -> said.isPresent()
                         ? answered(node, session, call, host, said.get())
-                        : store.insist(node, () -> dead(session, number, last, call.requests(), host)))
+                        : lease.insist(node, () -> dead(session, number, last, call.requests(), host)))
                 .whenComplete((outcome, failure) -> waiting.remove(number))
                 .exceptionally(failure -> undecided(session, failure))
                 .thenCompose(outcome -> outcome.<CompletionStage<Call.Outcome>>map(CompletableFuture::completedFuture)
@@ -216,13 +217,22 @@ final class CallForwarder {
             Cancellation told = session.toldElsewhere(cancellation.of(number));
             byte[] message = new NodeMessage.Cancelled(session.key(), told).pack();
             CompletionStage<Boolean> unused =
-                    store.insist(node, () -> store.bus().send(host.node(), message));
+                    lease.insist(node, () -> store.bus().send(host.node(), message));
         });
+    }
+
+    /** Whether the store never takes what it was given, for its size. */
+    static boolean isTooLarge(@Nullable Throwable failure) {
+        Throwable cause = failure;
+        while (cause != null && !(cause instanceof TooLargeException)) {
+            cause = cause.getCause();
+        }
+        return cause != null;
     }
 
     /** From here on a failure does not say that the call has not run. */
     private static Optional<Call.Outcome> undecided(LiveSession session, Throwable failure) {
-        if (LastingQuestions.isTooLarge(failure)) {
+        if (isTooLarge(failure)) {
             return Optional.of(new Call.Refused(Refusal.BODY_SIZE));
         }
         logger.debug("session {}: nobody knows whether a call has run on another node", session.shortId(), failure);
@@ -235,11 +245,11 @@ final class CallForwarder {
      */
     private void send(
             String node, Member host, Supplier<byte[]> message, CompletableFuture<Optional<NodeMessage>> answer) {
-        store.insist(node, () -> store.bus().send(host.node(), message.get()))
+        lease.insist(node, () -> store.bus().send(host.node(), message.get()))
                 // a node that has not got it does not live any more, or has too much in its inbox
                 .thenCompose(sent -> sent
                         ? CompletableFuture.completedFuture(true)
-                        : store.insist(node, () -> store.lives(Optional.of(host))))
+                        : lease.insist(node, () -> store.lives(Optional.of(host))))
                 .whenComplete((lives, failure) -> {
                     if (failure != null) {
                         answer.completeExceptionally(failure);
@@ -263,7 +273,7 @@ final class CallForwarder {
     private CompletionStage<Optional<Call.Outcome>> answered(
             String node, LiveSession session, CallOnItsWay call, Member host, NodeMessage said) {
         if (said instanceof NodeMessage.Taken taken) {
-            return store.insist(
+            return lease.insist(
                     node,
                     () -> taken(
                             session,

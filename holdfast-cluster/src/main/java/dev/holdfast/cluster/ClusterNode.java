@@ -1,34 +1,46 @@
 package dev.holdfast.cluster;
 
+import dev.holdfast.Call;
 import dev.holdfast.EndReason;
+import dev.holdfast.EventId;
+import dev.holdfast.Refusal;
+import dev.holdfast.Resume;
 import dev.holdfast.Session;
 import dev.holdfast.SessionState;
+import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.log.BatchWriter;
 import dev.holdfast.log.KeptEvent;
 import dev.holdfast.log.Step;
 import dev.holdfast.log.Streams;
 import dev.holdfast.session.ClusterMembership;
+import dev.holdfast.session.LiveCall.Cancellation;
 import dev.holdfast.session.LiveSession;
 import dev.holdfast.session.RecordState;
+import dev.holdfast.session.StoreQuestion;
+import dev.holdfast.session.StoreQuestion.UnreadableException;
 import dev.holdfast.spi.Epoch;
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.JournalChange;
+import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionRecord;
 import dev.holdfast.spi.SessionStore;
 import dev.holdfast.spi.SessionStore.Look;
 import dev.holdfast.spi.TooLargeException;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** One node of a cluster: puts its parts together, and hears what other nodes tell it. Safe for use by any thread. */
-final class ClusterNode implements ClusterMembership, Lease.Hearer {
+/** One node of a cluster: wires its parts, and dispatches the messages of other nodes. Safe for use by any thread. */
+final class ClusterNode implements ClusterMembership {
     private static final Logger logger = LoggerFactory.getLogger(ClusterNode.class);
     /** How often a tail reads without a hint. */
     private static final long POLL_MILLIS = 1_000;
@@ -40,34 +52,31 @@ final class ClusterNode implements ClusterMembership, Lease.Hearer {
     private final Lease lease;
     private final ClusterWriter store;
     private final PrincipalQuota quota;
-    private final Optional<Placement> placement;
+    private final Placement placement;
     private final Tails tails;
     private final SharedReaders readers;
     private final JournalVersions versions;
     private final BackendInbox inbox;
+    /** The way to the node that has the backend of a session, where that exists once. */
     private final Optional<CallForwarder> forwarder;
+
     private volatile List<Future<?>> running = List.of();
 
     ClusterNode(SharedSessionStore shared, ClusterMembership.Host engine) {
         this.engine = engine;
         this.setting = engine.setting();
-        this.lease = new Lease(
-                shared.bus(),
-                setting.lease(),
-                setting.clock(),
-                () -> setting.name() + "-"
-                        + HexFormat.of().toHexDigits(setting.random().nextLong()),
-                this);
-        this.store = new ClusterWriter(shared, lease, new EpochFences(shared), engine);
+        this.lease = new Lease(shared.bus(), engine, this::message, this::lost);
+        this.store = new ClusterWriter(shared, lease, engine);
         this.quota = new PrincipalQuota(store, engine);
-        this.placement = engine.backendExistsOnce() ? Optional.of(new Placement(store)) : Optional.empty();
+        this.placement = new Placement(store, engine.backendExistsOnce());
         StreamWriters writers = new StreamWriters(store, placement);
         this.tails = new Tails(store, writers, placement);
         this.readers = new SharedReaders(store, writers, tails);
         this.versions = new JournalVersions(store, this::mayBlock);
-        this.inbox = new BackendInbox(store, lease, versions, this::mayBlock);
-        this.forwarder = placement.map(
-                where -> new CallForwarder(store, lease, where, versions, inbox, writers, readers, engine));
+        this.inbox = new BackendInbox(store, versions, this::mayBlock);
+        this.forwarder = engine.backendExistsOnce()
+                ? Optional.of(new CallForwarder(store, placement, versions, inbox, writers, readers, engine))
+                : Optional.empty();
     }
 
     @Override
@@ -135,8 +144,8 @@ final class ClusterNode implements ClusterMembership, Lease.Hearer {
     }
 
     @Override
-    public Session face(LiveSession session) {
-        return new SharedSession(session, engine, store, readers, versions, inbox, forwarder);
+    public Session view(LiveSession session) {
+        return new SharedSession(session);
     }
 
     private void mayBlock(Runnable task) {
@@ -228,9 +237,7 @@ final class ClusterNode implements ClusterMembership, Lease.Hearer {
 
     @Override
     public CompletionStage<Boolean> mayOpenBackend(SessionKey key) {
-        return engine.session(key)
-                .map(session -> Placement.mayRun(placement, session))
-                .orElseGet(() -> CompletableFuture.completedFuture(false));
+        return engine.session(key).map(placement::mayRun).orElseGet(() -> CompletableFuture.completedFuture(false));
     }
 
     @Override
@@ -260,24 +267,12 @@ final class ClusterNode implements ClusterMembership, Lease.Hearer {
         store.left(key);
     }
 
-    @Override
-    public void busWorks(boolean works) {
-        // a server without memory renews leases, and takes no commits
-        engine.storeWorks(works && !store.unanswered());
-        if (works && !store.unanswered()) {
-            engine.storeWorks(true); // the last answer may have come meanwhile
-        }
-    }
-
-    @Override
-    public void lost() {
-        store.giveUp();
+    private void lost() {
         forwarder.ifPresent(CallForwarder::giveUp);
         engine.sessions().forEach(session -> session.leaseLost());
     }
 
-    @Override
-    public void message(byte[] bytes) {
+    private void message(byte[] bytes) {
         NodeMessage message;
         try {
             message = NodeMessage.of(bytes);
@@ -313,9 +308,142 @@ final class ClusterNode implements ClusterMembership, Lease.Hearer {
             session.prove(doubted.certainFrom());
         } else if (message instanceof NodeMessage.Read) {
             session.readers().readElsewhere();
-            placement.ifPresent(where -> where.readElsewhere(session));
+            placement.readElsewhere(session);
         } else {
             inbox.heard(session, message, bytes);
+        }
+    }
+
+    /**
+     * A session as those who talk to its client use it: calls run here, with streams of their own; what other nodes have of it is read
+     * from the store, and reached through their inboxes.
+     */
+    private final class SharedSession implements Session {
+        private final LiveSession here;
+
+        private SharedSession(LiveSession here) {
+            this.here = here;
+        }
+
+        @Override
+        public String id() {
+            return here.id();
+        }
+
+        @Override
+        public String shortId() {
+            return here.shortId();
+        }
+
+        @Override
+        public String revision() {
+            return here.revision();
+        }
+
+        @Override
+        public boolean listensOnly() {
+            return here.listensOnly();
+        }
+
+        @Override
+        public SessionState state() {
+            return here.state();
+        }
+
+        /** Asks; how it fails is one. Where what the store has will never be readable, the session ends. */
+        private <T> CompletionStage<T> ask(Supplier<CompletionStage<T>> question) {
+            return StoreQuestion.ask(question).whenComplete((answer, failure) -> {
+                if (StoreQuestion.causeOf(failure) instanceof UnreadableException lost) {
+                    here.unreadable(lost);
+                }
+            });
+        }
+
+        @Override
+        public CompletionStage<Call.Outcome> call(List<InboundMessage> requests) {
+            if (!engine.storeWorks()) {
+                return CompletableFuture.failedFuture(new StoreUnavailableException(null));
+            }
+            return forwarder.isPresent()
+                    ? ask(() -> forwarder.get().call(here, requests))
+                    : here.call(requests).thenCompose(outcome -> versions.catchUpFor(here, outcome));
+        }
+
+        @Override
+        public CompletionStage<Optional<Refusal>> notify(InboundMessage notification) {
+            if (!(notification.journal() instanceof JournalChange.None) && !engine.storeWorks()) {
+                return CompletableFuture.failedFuture(new StoreUnavailableException(null));
+            }
+            if (forwarder.isPresent()) {
+                return ask(() -> forwarder.get().notify(here, notification));
+            }
+            return inbox.notifyOwn(here, notification);
+        }
+
+        @Override
+        public CompletionStage<Boolean> answer(InboundMessage response) {
+            return here.answer(response)
+                    .thenCompose(taken -> taken ? CompletableFuture.completedFuture(true) : deliver(response));
+        }
+
+        /** Whoever has asked gets an error in the place of an answer that is too large to be sent there. */
+        private CompletionStage<Boolean> deliver(InboundMessage response) {
+            return ask(() -> store.peers().deliver(here.key(), new NodeMessage.Answered(here.key(), response)))
+                    .thenApply(others -> others > 0)
+                    .exceptionallyCompose(failure -> CallForwarder.isTooLarge(failure)
+                            ? deliver(here.tooLarge(response))
+                            : CompletableFuture.failedFuture(failure));
+        }
+
+        /**
+         * Tells other nodes of a cancellation. Where a backend exists once, its node may receive the cancellation before the call. If the
+         * call arrived at this node, or runs here, its number is known, and the cancellation names it: for the node that runs the call, and
+         * for the node that forwarded it and would run it anew if this node died. Otherwise the cancellation is sent to all nodes, twice. A
+         * call that arrives after both was already being forwarded when the first was sent; the node that forwards it sends the
+         * cancellation again once it learns what has become of the call. Nobody does if that node dies before, loses its lease, or finds
+         * the inbox of the other node full.
+         */
+        @Override
+        public CompletionStage<Void> cancel(RequestId request, InboundMessage notification) {
+            boolean once = forwarder.isPresent();
+            long number = forwarder.map(CallForwarder::nextNumber).orElse(Cancellation.ONCE);
+            Cancellation cancellation = new Cancellation(request, notification, number, Cancellation.ANY);
+            OptionalLong found = here.cancel(cancellation);
+            if (found.isPresent()) {
+                return found.getAsLong() == Cancellation.ANY
+                        ? CompletableFuture.completedFuture(null)
+                        : tellOthers(cancellation.of(found.getAsLong()));
+            }
+            CompletionStage<Void> told = tellOthers(cancellation);
+            return once
+                    ? told.thenCompose(done -> tellOthers(cancellation))
+                            .thenRunAsync(() -> here.cancel(cancellation), inbox.blocking())
+                    : told;
+        }
+
+        private CompletionStage<Void> tellOthers(Cancellation cancellation) {
+            Cancellation told = here.toldElsewhere(cancellation);
+            return ask(() -> store.peers().deliver(here.key(), new NodeMessage.Cancelled(here.key(), told)))
+                    .thenAccept(others -> {});
+        }
+
+        @Override
+        public CompletionStage<Resume> listen() {
+            return engine.handingOver() ? drained() : ask(() -> readers.listen(here));
+        }
+
+        @Override
+        public CompletionStage<Resume> resume(EventId after) {
+            return engine.handingOver() ? drained() : ask(() -> readers.resume(here, after));
+        }
+
+        private static CompletionStage<Resume> drained() {
+            return CompletableFuture.completedFuture(new Resume.Closed(EndReason.DRAINED));
+        }
+
+        @Override
+        public CompletionStage<Void> terminate() {
+            return here.terminate();
         }
     }
 }

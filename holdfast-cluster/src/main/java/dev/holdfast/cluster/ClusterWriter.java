@@ -26,6 +26,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
@@ -39,29 +40,35 @@ import org.jspecify.annotations.Nullable;
 /**
  * The shared store as the sessions of one node use it. To claim a session is to join it: what other nodes write is not part of the
  * claim. A commit that fails is sent again until the store has decided it, as long as this node has its lease; without one, nothing is
- * written. Safe for use by any thread.
+ * written. Epochs that nobody has any more are fenced: those of nodes that are dead, and those that a join of this node has made whose
+ * answer was lost. Safe for use by any thread.
  */
 final class ClusterWriter implements SessionStore {
     private static final int READ_BYTES = 1 << 20;
     /** No epoch is this one: those of a session count from 1. */
     private static final Epoch NOBODYS = new Epoch(0, 0);
 
+    /** Of more sessions the epochs of lost joins wait for the end of this node. */
+    private static final int MOST_LOST = 1_024;
+
     private static final CompletionStage<Boolean> STAYS = CompletableFuture.completedFuture(false);
 
     private final SharedSessionStore store;
     private final Lease lease;
     private final ClusterMembership.Host engine;
-    private final EpochFences fences;
-    private final LastingQuestions questions;
     private final Peers peers = new Peers(this);
     private final Map<SessionKey, Membership> memberships = new ConcurrentHashMap<>();
+    private final Set<SessionKey> lostJoins = ConcurrentHashMap.newKeySet();
 
-    ClusterWriter(SharedSessionStore store, Lease lease, EpochFences fences, ClusterMembership.Host engine) {
+    ClusterWriter(SharedSessionStore store, Lease lease, ClusterMembership.Host engine) {
         this.store = store;
         this.lease = lease;
         this.engine = engine;
-        this.fences = fences;
-        this.questions = new LastingQuestions(lease, engine.setting().clock(), engine::later, engine::storeWorks);
+    }
+
+    /** The right of this node to write. */
+    Lease lease() {
+        return lease;
     }
 
     /** The way to the other nodes. */
@@ -89,28 +96,9 @@ final class ClusterWriter implements SessionStore {
 
     /** An incarnation of this node has these epochs no more. */
     private void leave(SessionKey key, String node, List<Epoch> epochs) {
-        Supplier<CompletionStage<Void>> fencing = () -> fences.fence(key, epochs.stream());
+        Supplier<CompletionStage<Void>> fencing = () -> fence(key, epochs.stream());
         // while this node lives nobody else does it; whoever finds it dead does
-        CompletionStage<Void> unused = lease.held(node) ? insist(node, fencing) : fencing.get();
-    }
-
-    /** Whether the store has failed something that is asked again and again. */
-    boolean unanswered() {
-        return questions.unanswered();
-    }
-
-    /** The lease is lost: nobody waits any longer for what the store has not decided. */
-    void giveUp() {
-        questions.giveUp();
-    }
-
-    /**
-     * Asks until the store has answered, as long as an incarnation of this node has its lease.
-     *
-     * @return fails as the store has decided, or with a {@link StoreUnavailableException} when the lease is lost
-     */
-    <T> CompletionStage<T> insist(String node, Supplier<CompletionStage<T>> question) {
-        return questions.ask(node, question, failure -> {});
+        CompletionStage<Void> unused = lease.held(node) ? lease.insist(node, fencing) : fencing.get();
     }
 
     @Override
@@ -152,12 +140,12 @@ final class ClusterWriter implements SessionStore {
         return StoreQuestion.asked(() -> store.join(key, nonce, node))
                 .whenComplete((joined, failure) -> {
                     if (failure != null) {
-                        fences.joinLost(key);
+                        joinLost(key);
                     }
                 })
                 .thenApply(joined -> {
                     joined.ifPresent(found -> joined(key, node, found, had));
-                    membership(key).ifPresent(own -> fences.joined(key, own));
+                    membership(key).ifPresent(own -> fenceLostJoins(key, own));
                     return joined;
                 });
     }
@@ -258,8 +246,7 @@ final class ClusterWriter implements SessionStore {
         }
         Append own = unlowered(append, membership);
         CompletableFuture<Appended> done = new CompletableFuture<>();
-        questions
-                .ask(
+        lease.insist(
                         membership.node,
                         () -> store.commit(key, epoch, number, own),
                         failure -> engine.session(key).ifPresent(session -> session.dismissClients(failure)))
@@ -307,7 +294,7 @@ final class ClusterWriter implements SessionStore {
         }
         return lease.held(own.get().node)
                 ? StoreQuestion.asked(() -> store.token(key, epoch, stream, part, expected, token))
-                        .whenComplete((now, failure) -> heard(key, own.get(), LastingQuestions.causeOf(failure)))
+                        .whenComplete((now, failure) -> heard(key, own.get(), StoreQuestion.causeOf(failure)))
                 : CompletableFuture.failedFuture(new StoreUnavailableException(null));
     }
 
@@ -367,14 +354,49 @@ final class ClusterWriter implements SessionStore {
         });
     }
 
-    /** Fences those who have joined a session and are dead. */
-    CompletionStage<Void> fenceDead(SessionKey key) {
-        return fences.fenceDead(key);
+    /** Fences all of these, whatever the store throws at one of them; fails if one could not be fenced. */
+    CompletionStage<Void> fence(SessionKey key, Stream<Epoch> epochs) {
+        return CompletableFuture.allOf(epochs.map(epoch -> StoreQuestion.asked(() -> store.fence(key, epoch)))
+                .map(CompletionStage::toCompletableFuture)
+                .toArray(CompletableFuture[]::new));
     }
 
-    /** Fences all of these. */
-    CompletionStage<Void> fence(SessionKey key, Stream<Epoch> epochs) {
-        return fences.fence(key, epochs);
+    /** Fences those who have joined a session and are dead. */
+    CompletionStage<Void> fenceDead(SessionKey key) {
+        return store.members(key)
+                .thenCompose(members -> members.size() < 2
+                        ? CompletableFuture.completedFuture(null)
+                        : bus().living()
+                                .thenCompose(living -> fence(
+                                        key,
+                                        members.stream()
+                                                .filter(one -> !living.contains(one.node()))
+                                                .map(Member::epoch))));
+    }
+
+    /** The answer to a join was lost. */
+    private void joinLost(SessionKey key) {
+        if (lostJoins.size() < MOST_LOST) {
+            lostJoins.add(key);
+        }
+    }
+
+    /** Fences what this node has of a session that was joined, beside its part. */
+    private void fenceLostJoins(SessionKey key, Membership own) {
+        if (lostJoins.remove(key)) {
+            StoreQuestion.asked(() -> store.members(key))
+                    .thenCompose(members -> fence(
+                            key,
+                            members.stream()
+                                    .filter(one -> one.node().equals(own.node)
+                                            && !own.has(one.epoch().counter()))
+                                    .map(Member::epoch)))
+                    .whenComplete((done, failure) -> {
+                        if (failure != null) {
+                            joinLost(key);
+                        }
+                    });
+        }
     }
 
     /** Ends a session for every node: who has joined it is told, and it counts no more for its principal. */

@@ -68,7 +68,7 @@ final class JournalVersions {
     }
 
     private void tell(LiveSession session, String what, Throwable failure) {
-        String cause = String.valueOf(LastingQuestions.causeOf(failure));
+        String cause = String.valueOf(StoreQuestion.causeOf(failure));
         lines.write(more -> logger.warn("session {}: {}{}: {}{}", session.shortId(), what, UNREAD, cause, more));
     }
 
@@ -117,7 +117,8 @@ final class JournalVersions {
             Optional<Membership> own = store.membership(session.key());
             return own.isEmpty()
                     ? DONE
-                    : store.insist(own.get().node, () -> store.look(session.key()))
+                    : store.lease()
+                            .insist(own.get().node, () -> store.look(session.key()))
                             .thenCompose(answered -> untilRead(session));
         });
     }
@@ -159,7 +160,7 @@ final class JournalVersions {
         return look(session)
                 .handleAsync(
                         (look, failure) -> {
-                            if (LastingQuestions.causeOf(failure) instanceof StoreUnavailableException away) {
+                            if (StoreQuestion.causeOf(failure) instanceof StoreUnavailableException away) {
                                 return CompletableFuture.completedFuture(Optional.of(away));
                             }
                             CompletionStage<Void> followed =

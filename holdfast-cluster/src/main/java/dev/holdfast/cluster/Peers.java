@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The way to the other nodes that have a session. What is told and does not arrive is made good by what the store has. */
+/** The way to the other nodes that have a session. What the store keeps makes up for a message that does not arrive. */
 final class Peers {
     private static final Logger logger = LoggerFactory.getLogger(Peers.class);
 
@@ -29,7 +29,7 @@ final class Peers {
     }
 
     /**
-     * Tells all others who have a session what nobody makes good; completes with how many of them live.
+     * Tells all others who have a session something that the store does not keep; completes with how many of them live.
      *
      * @return fails where one that lives may not hear of it
      */

@@ -12,9 +12,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
- * Where the backend of a session is that exists once. A token names the epoch that has it, at first the one that has opened the
- * session; whoever finds that dead fences it, makes the journal here what it has left, and gets the token by compare-and-set. So who
- * has the token has the journal too, and opens a fresh backend from that.
+ * Where the backend of a session is: on this node, unless it exists once in the cluster. Then a token names the epoch that has it, at
+ * first the one that has opened the session. A node that finds that epoch dead fences it, takes over its journal, and gets the token by
+ * compare-and-set; so the node with the token has the journal too, and opens a fresh backend from it.
  */
 final class Placement {
     /** The counter of a session's first epoch. */
@@ -33,24 +33,27 @@ final class Placement {
     record Nowhere() implements Place {}
 
     private final ClusterWriter store;
+    private final boolean once;
     private final SingleFlight<LiveSession, Long> takeovers = new SingleFlight<>();
 
-    Placement(ClusterWriter store) {
+    /**
+     * @param once whether a session has one backend in the whole cluster
+     */
+    Placement(ClusterWriter store, boolean once) {
         this.store = store;
+        this.once = once;
     }
 
-    /** Completes with whether the backend of a session is on this node, or may be, as where each node has one of its own. */
-    static CompletionStage<Boolean> mayRun(Optional<Placement> placement, LiveSession session) {
-        return placement
-                .map(once -> once.of(session).thenApply(Here.class::isInstance))
-                .orElseGet(() -> CompletableFuture.completedFuture(true));
+    /** Completes with whether the backend of a session is on this node, or may be opened here. */
+    CompletionStage<Boolean> mayRun(LiveSession session) {
+        return once ? of(session).thenApply(Here.class::isInstance) : CompletableFuture.completedFuture(true);
     }
 
     private static CompletionStage<Place> is(Place place) {
         return CompletableFuture.completedFuture(place);
     }
 
-    /** Finds it, and takes it over from a node that has died, unless this one drains. */
+    /** Finds the only one, and takes it over from a node that has died, unless this one drains. */
     CompletionStage<Place> of(LiveSession session) {
         SessionKey key = session.key();
         return token(session).thenCompose(token -> {
@@ -120,6 +123,9 @@ final class Placement {
 
     /** The session is read here: the node that has its backend keeps it, or has yet to open it. */
     void read(LiveSession session) {
+        if (!once) {
+            return;
+        }
         of(session).thenAccept(place -> {
             if (place instanceof There there) {
                 store.bus().send(there.member().node(), new NodeMessage.Read(session.key()).pack());
@@ -131,7 +137,7 @@ final class Placement {
 
     /** The session is read on another node, which takes this one for that which has the backend: it may have yet to open it. */
     void readElsewhere(LiveSession session) {
-        if (session.catchUp().lacksBackend()) {
+        if (once && session.catchUp().lacksBackend()) {
             of(session).thenAccept(place -> {
                 if (place instanceof Here) {
                     session.catchUp().openBackend();

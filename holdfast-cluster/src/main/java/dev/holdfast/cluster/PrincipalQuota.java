@@ -14,9 +14,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * How many sessions a principal may have in the whole cluster. Where there are as many, the one goes first that waits in the store for
- * its client and would not be kept for much longer, then one of this node that nobody uses. While the store does not say how many
- * there are, nobody is refused here: the limit of the node is left. Safe for use by any thread.
+ * How many sessions a principal may have in the whole cluster. If there are as many, one of them ends: first one that waits in the store
+ * for its client and would not be kept much longer, then one of this node that nobody uses. While the store does not answer, nobody is
+ * refused here, and the limit of the node holds. Safe for use by any thread.
  */
 final class PrincipalQuota {
     /** So many sessions may go for one: others may be quicker. */

@@ -23,8 +23,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What one client reads of a stream that other nodes write: a page of it is read ahead from the store, when there is a hint that there
- * may be more, and never while the last page is not read.
+ * One client's reading of a stream that other nodes write. A page is read ahead from the store when a hint says that there may be more,
+ * and never before the last page is read.
  */
 final class StoreTail implements StreamCursor.Host {
     private static final Logger logger = LoggerFactory.getLogger(StoreTail.class);
@@ -47,8 +47,8 @@ final class StoreTail implements StreamCursor.Host {
     private volatile String writer;
 
     private long fetched;
-    private boolean fetching;
-    private boolean hinted = true;
+    private volatile boolean fetching;
+    private volatile boolean hinted = true;
     private boolean over;
     private boolean lost;
     private boolean closed;
@@ -116,9 +116,11 @@ final class StoreTail implements StreamCursor.Host {
         session.readers().supersede(cursor);
     }
 
-    /** There may be more. */
+    /** There may be more. Without the session's lock where a read is on its way and another one follows: each commit hints every reader. */
     void hint() {
-        fetch(true);
+        if (!hinted || !fetching) {
+            fetch(true);
+        }
     }
 
     @Override
@@ -129,21 +131,25 @@ final class StoreTail implements StreamCursor.Host {
     private void fetch(boolean hint) {
         step(step -> {
             hinted |= hint;
-            page.passOn(cursor.cursor(), step);
-            if (fetching
-                    || !hinted
-                    || closed
-                    || page.head() != null
-                    || page.ended().isPresent()) {
-                return false;
-            }
+            fetch(step);
+            return hint;
+        });
+    }
+
+    /** Reads ahead, if the last page is read and there may be another one. */
+    private void fetch(Step step) {
+        page.passOn(cursor.cursor(), step);
+        if (hinted
+                && !fetching
+                && !closed
+                && page.head() == null
+                && page.ended().isEmpty()) {
             fetching = true;
             hinted = false;
             long after = fetched;
             boolean last = over;
             step.then(() -> read(after, last));
-            return true;
-        });
+        }
     }
 
     /**
@@ -173,18 +179,18 @@ final class StoreTail implements StreamCursor.Host {
             if (page.head() != null || page.ended().isPresent()) {
                 step.then(cursor);
             } else if (failure == null) {
-                step.then(() -> fetch(false));
+                fetch(step);
             }
             return reads;
         });
-        if (LastingQuestions.causeOf(failure) instanceof UnreadableException unreadable) {
+        if (StoreQuestion.causeOf(failure) instanceof UnreadableException unreadable) {
             session.unreadable(unreadable);
         } else if (failure != null) {
             logger.debug("a stream could not be read from the store", failure);
         }
     }
 
-    /** Behind which offset something is missing; what was missing where it began is known to whoever has begun it. */
+    /** Behind which offset something is missing; what was missing at the start was told when the reading began. */
     private OptionalLong jump(List<Event> events) {
         long before = fetched;
         for (Event event : events) {
@@ -196,7 +202,7 @@ final class StoreTail implements StreamCursor.Host {
         return OptionalLong.empty();
     }
 
-    /** What came after this is not in the store any more, though something is behind it; whether it was trimmed is for the store to say. */
+    /** Events behind this offset are missing, though later ones are there: asks the store whether they were trimmed. */
     private void jumped(long after) {
         store.look(session.key())
                 .thenAccept(look -> look.map(found -> found.streams().get(stream()))
@@ -238,16 +244,16 @@ final class StoreTail implements StreamCursor.Host {
         }
     }
 
-    /** The same; returns whether it is news that some are lost that were not read. */
+    /** The same; returns whether this tells first that some are lost that were not read. */
     boolean endAt(long gone) {
-        boolean news = step(step -> {
-            boolean first = !lost && gone > fetched;
-            lost |= first;
+        boolean first = step(step -> {
+            boolean found = !lost && gone > fetched;
+            lost |= found;
             over = true;
-            return first;
+            return found;
         });
         fetch(true);
-        return news;
+        return first;
     }
 
     @Override

@@ -30,8 +30,8 @@ import org.slf4j.LoggerFactory;
 /**
  * Who writes the streams of calls. A stream belongs to the node whose epoch has begun it, or to its heir. Where that node does not
  * live, whoever asks takes the stream over: it gets a newer epoch, fences the dead one, becomes the heir by compare-and-set, and ends
- * the call, or runs it again. Of a stream of which its client has everything, whoever keeps it hears, and lets it grow old; what a node has
- * kept that is gone is kept here from then on, if it is of a call, or forgotten.
+ * the call, or runs it again. When a client has everything of a stream, the node that keeps the stream is told, and lets it age; if that
+ * node is gone, this one keeps the stream of a call from then on, and trims the listening stream.
  */
 final class StreamWriters {
     private static final Logger logger = LoggerFactory.getLogger(StreamWriters.class);
@@ -65,16 +65,13 @@ final class StreamWriters {
     record Unknown() implements Standing {}
 
     private final ClusterWriter store;
-    private final Optional<Placement> placement;
+    private final Placement placement;
     /** What is on its way from a dead node to a session of this one. */
     private final SingleFlight<Taking, Boolean> takings = new SingleFlight<>();
 
     private record Taking(LiveSession session, StreamId stream) {}
 
-    /**
-     * @param placement where the backend is, if it exists once
-     */
-    StreamWriters(ClusterWriter store, Optional<Placement> placement) {
+    StreamWriters(ClusterWriter store, Placement placement) {
         this.store = store;
         this.placement = placement;
     }
@@ -213,11 +210,10 @@ final class StreamWriters {
                     }
                     Extent extent = look.get().streams().getOrDefault(stream, NEW);
                     return store.all(key, stream)
-                            .thenCompose(events -> Placement.mayRun(placement, session)
-                                    .thenApply(mayRun -> {
-                                        session.opening().inherit(stream, running, events, extent, seen, mayRun);
-                                        return true;
-                                    }));
+                            .thenCompose(events -> placement.mayRun(session).thenApply(mayRun -> {
+                                session.opening().inherit(stream, running, events, extent, seen, mayRun);
+                                return true;
+                            }));
                 });
     }
 

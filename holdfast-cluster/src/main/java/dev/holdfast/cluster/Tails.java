@@ -11,6 +11,7 @@ import dev.holdfast.spi.StreamId;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -25,14 +26,18 @@ final class Tails {
 
     private final ClusterWriter store;
     private final StreamWriters writers;
-    private final Optional<Placement> placement;
-    private final SerialExecutor executor = new SerialExecutor();
+    private final Placement placement;
+    /** Of each stream whose reader changes, the end of the last change that was begun. */
+    private final Map<Change, CompletableFuture<Void>> changes = new ConcurrentHashMap<>();
+
     private final Map<SessionKey, SessionTail> all = new ConcurrentHashMap<>();
 
+    private record Change(LiveSession session, StreamId stream) {}
+
     /**
-     * @param placement where the backend of a session is that exists once: from time to time it learns that the session is read here
+     * @param placement where the backend of a session is: from time to time it learns that the session is read here
      */
-    Tails(ClusterWriter store, StreamWriters writers, Optional<Placement> placement) {
+    Tails(ClusterWriter store, StreamWriters writers, Placement placement) {
         this.store = store;
         this.writers = writers;
         this.placement = placement;
@@ -42,9 +47,20 @@ final class Tails {
         return !all.isEmpty();
     }
 
-    /** Does what changes who reads a stream, when all that came before it for that is over. */
+    /**
+     * Does what changes the reader of a stream on this node when all that came before it for that is over, whatever became of it: whoever
+     * takes a stream over has begun to read it before anybody else takes it here, or is ended by another node.
+     */
     <T> CompletionStage<T> alone(LiveSession session, StreamId stream, Supplier<CompletionStage<T>> turn) {
-        return executor.take(session, stream, turn);
+        Change change = new Change(session, stream);
+        CompletableFuture<Void> over = new CompletableFuture<>();
+        CompletableFuture<Void> before = changes.put(change, over);
+        return (before == null ? SessionLog.DONE : before)
+                .thenCompose(now -> turn.get())
+                .whenComplete((value, failure) -> {
+                    changes.remove(change, over);
+                    over.complete(null);
+                });
     }
 
     /** Lets somebody read, in the place of the one before, who ends; false if the session is at its end. */
@@ -181,7 +197,7 @@ final class Tails {
                 }
                 if (reader.listening()) {
                     if (looks) {
-                        placement.ifPresent(where -> where.read(session));
+                        placement.read(session);
                     }
                     if (looks && session.listensOnly()) {
                         lookAtCalls();

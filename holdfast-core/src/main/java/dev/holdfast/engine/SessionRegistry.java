@@ -120,7 +120,7 @@ final class SessionRegistry {
         LiveSession session = session(principal, lifetime, true);
         return orAbandoned(
                 session,
-                admit(session, session.opening().create(newId()), new Opening.Awaiting(cluster.face(session))));
+                admit(session, session.opening().create(newId()), new Opening.Awaiting(cluster.view(session))));
     }
 
     private Optional<Refusal> enter(String principal) {
@@ -153,7 +153,7 @@ final class SessionRegistry {
             return admit(
                     session,
                     session.opening().create(id, initialize, opened),
-                    new Opened(cluster.face(session), opened.response()));
+                    new Opened(cluster.view(session), opened.response()));
         }
         if (outcome instanceof Backend.Busy) {
             session.end().abandon();
@@ -225,7 +225,7 @@ final class SessionRegistry {
             return host.durable ? restore(key, id, principal) : MISSING;
         }
         if (session.get().touch()) {
-            return CompletableFuture.completedFuture(new Found(cluster.face(session.get())));
+            return CompletableFuture.completedFuture(new Found(cluster.view(session.get())));
         }
         return session.get().end().leavesToStore()
                 ? session.get().end().gone().thenCompose(gone -> find(id, principal))
@@ -515,7 +515,7 @@ final class SessionRegistry {
             session.end().drain();
             return new Unavailable(Refusal.DRAINING);
         }
-        return new Found(cluster.face(session));
+        return new Found(cluster.view(session));
     }
 
     /** Leaves a store alone that has failed to delete a session, each time for longer. Thread-safe. */

@@ -100,7 +100,7 @@ public interface ClusterMembership extends Cluster {
     }
 
     /** A session as those who talk to its client use it. */
-    default Session face(LiveSession session) {
+    default Session view(LiveSession session) {
         return session;
     }
 

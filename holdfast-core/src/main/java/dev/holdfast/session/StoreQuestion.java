@@ -22,7 +22,7 @@ public final class StoreQuestion {
     public static <T> CompletionStage<T> ask(Supplier<CompletionStage<T>> question) {
         return asked(question).handle((value, failure) -> {
             if (failure != null) {
-                throw failed(failure instanceof CompletionException wrapped ? wrapped.getCause() : failure);
+                throw failed(causeOf(failure));
             }
             return value;
         });
@@ -35,6 +35,13 @@ public final class StoreQuestion {
         } catch (Throwable e) {
             return CompletableFuture.failedFuture(e);
         }
+    }
+
+    /** Why a stage has failed, without what a stage that depends on another one wraps it in. */
+    public static @Nullable Throwable causeOf(@Nullable Throwable failure) {
+        return failure instanceof CompletionException wrapped && wrapped.getCause() != null
+                ? wrapped.getCause()
+                : failure;
     }
 
     private static RuntimeException failed(@Nullable Throwable cause) {

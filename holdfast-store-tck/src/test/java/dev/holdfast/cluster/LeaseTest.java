@@ -6,13 +6,17 @@ import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
+import dev.holdfast.spi.Epoch;
+import dev.holdfast.spi.StaleEpochException;
 import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterEach;
@@ -20,24 +24,15 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
 
-/** What the log says of a bus that fails. */
+/** What the log says of a bus that fails, and what the engine hears of a store that is asked again and again. */
 class LeaseTest {
     private final Logger logger = (Logger) LoggerFactory.getLogger(Lease.class);
     private final ListAppender<ILoggingEvent> log = new ListAppender<>();
-    private final AtomicLong nanos = new AtomicLong();
-    private final AtomicInteger names = new AtomicInteger();
+    private final TestHost host = new TestHost();
     private final FailingBus bus = new FailingBus();
-    private final Lease lease = new Lease(
-            bus, Duration.ofSeconds(3), nanos::get, () -> "node-" + names.incrementAndGet(), new Lease.Hearer() {
-                @Override
-                public void message(byte[] message) {}
-
-                @Override
-                public void lost() {}
-
-                @Override
-                public void busWorks(boolean works) {}
-            });
+    private final Lease lease = new Lease(bus, host.engine, message -> {}, () -> {});
+    private final Throwable full = new IllegalArgumentException("full");
+    private final Deque<CompletableFuture<String>> answers = new ArrayDeque<>();
 
     /** One that nobody else is on. */
     private static final class FailingBus implements ClusterBus {
@@ -97,7 +92,7 @@ class LeaseTest {
 
     private void ticks(int count) {
         for (int i = 0; i < count; i++) {
-            nanos.addAndGet(Duration.ofMillis(500).toNanos());
+            host.passes(500, TimeUnit.MILLISECONDS);
             lease.tick();
         }
     }
@@ -117,9 +112,10 @@ class LeaseTest {
         ticks(2);
         assertThat(lines())
                 .containsExactly(
-                        "INFO this node is node-1",
-                        "WARN the lease of node-1 could not be renewed: java.lang.IllegalStateException: READONLY",
-                        "INFO the lease of node-1 is renewed again");
+                        "INFO this node is " + TestHost.name(1),
+                        "WARN the lease of " + TestHost.name(1)
+                                + " could not be renewed: java.lang.IllegalStateException: READONLY",
+                        "INFO the lease of " + TestHost.name(1) + " is renewed again");
     }
 
     @Test
@@ -130,8 +126,8 @@ class LeaseTest {
         ticks(2);
         assertThat(lines())
                 .containsExactly(
-                        "WARN no lease for node-1: java.lang.IllegalStateException: READONLY",
-                        "INFO this node is node-4");
+                        "WARN no lease for " + TestHost.name(1) + ": java.lang.IllegalStateException: READONLY",
+                        "INFO this node is " + TestHost.name(4));
     }
 
     @Test
@@ -144,6 +140,95 @@ class LeaseTest {
                 .hasSize(2)
                 .last()
                 .asString()
-                .startsWith("WARN other nodes wait until the lease of node-1 has lapsed");
+                .startsWith("WARN other nodes wait until the lease of " + TestHost.name(1) + " has lapsed");
+    }
+
+    private String node() {
+        ticks(1);
+        host.told.clear();
+        return lease.node();
+    }
+
+    private CompletableFuture<String> ask(CompletableFuture<String> first, CompletableFuture<String> then) {
+        answers.addAll(List.of(first, then));
+        return lease.insist(node(), answers::remove).toCompletableFuture();
+    }
+
+    /** Who looks at the same moment on another thread must not find it open after the last word. */
+    @Test
+    void aQuestionIsNotOpenAnyMoreWhenTheStoreIsSaidToWork() {
+        CompletableFuture<String> asked = ask(
+                CompletableFuture.failedFuture(new IllegalArgumentException("away")),
+                CompletableFuture.completedFuture("answer"));
+        ticks(1);
+        assertThat(host.told).containsExactly(false, false);
+
+        host.later.remove().run();
+        assertThat(asked).isCompletedWithValue("answer");
+        ticks(1);
+        assertThat(host.told).containsExactly(false, false, true, true, true);
+    }
+
+    @Test
+    void aDecisionOfTheStoreAgainstTheQuestionIsAnAnswerToo() {
+        CompletableFuture<String> asked = ask(
+                CompletableFuture.failedFuture(new IllegalArgumentException("away")),
+                CompletableFuture.failedFuture(new StaleEpochException(new Epoch(1, 1), new Epoch(2, 2))));
+
+        host.later.remove().run();
+
+        assertThat(asked).isCompletedExceptionally();
+        assertThat(host.told).containsExactly(false, true);
+    }
+
+    @Test
+    void whatTheNodeItselfHasDecidedIsNoWordOfTheStore() {
+        CompletableFuture<String> asked = ask(
+                CompletableFuture.failedFuture(new IllegalArgumentException("away")),
+                CompletableFuture.failedFuture(new IllegalStateException("the session has left this node")));
+
+        host.later.remove().run();
+
+        assertThat(asked).isCompletedExceptionally();
+        assertThat(host.told).containsExactly(false);
+    }
+
+    @Test
+    void whoeverWaitsIsToldWhenItFailsForThreeSecondsAndNotAfterTheLeaseWasLost() {
+        List<Throwable> told = new ArrayList<>();
+        String node = node();
+        CompletionStage<String> asked = lease.insist(node, () -> CompletableFuture.failedFuture(full), told::add);
+        host.passes(2_500, TimeUnit.MILLISECONDS);
+        lease.tick();
+        host.passes(499, TimeUnit.MILLISECONDS);
+        host.later.remove().run();
+        assertThat(told).isEmpty();
+        host.passes(1, TimeUnit.MILLISECONDS);
+        host.later.remove().run();
+        assertThat(told).containsExactly(full);
+        host.later.remove().run();
+        assertThat(told).containsExactly(full, full);
+
+        CompletableFuture<String> late = new CompletableFuture<>();
+        answers.add(late);
+        CompletionStage<String> other = lease.insist(node, answers::remove, told::add);
+        host.passes(3, TimeUnit.SECONDS);
+        lease.tick();
+        late.completeExceptionally(full);
+        assertThat(List.of(asked, other)).allSatisfy(given -> assertThat(given).isCompletedExceptionally());
+        assertThat(told).hasSize(2);
+    }
+
+    @Test
+    void withoutALeaseNobodyWaitsForIt() {
+        CompletableFuture<String> asked = ask(
+                CompletableFuture.failedFuture(new IllegalArgumentException("away")),
+                CompletableFuture.completedFuture("too late"));
+
+        host.passes(3, TimeUnit.SECONDS);
+        lease.tick();
+
+        assertThat(asked).isCompletedExceptionally();
+        assertThat(host.told).last().isEqualTo(true);
     }
 }
