@@ -10,8 +10,10 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
+import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -75,27 +77,34 @@ class AccessLinesTest {
                         "ended reason=terminated code=1001 calls=1 " + WHO + ": terminated by the client");
     }
 
+    /** What an application that shares a Redis is started with. */
+    private static List<String> shared(Path folder, String name, RedisServer redis) throws IOException {
+        return List.of(
+                "--holdfast.node.name=" + name,
+                "--holdfast.node.lease=30s",
+                "--holdfast.store.type=redis",
+                "--holdfast.store.redis.timeout=20s",
+                "--holdfast.store.redis.url=" + redis.url(),
+                logging(folder),
+                "--logging.level.dev.holdfast.access=debug");
+    }
+
     /** An application in a process of its own, with a log of its own. */
     private record Node(Process process, Path log) implements AutoCloseable {
         static Node start(Path folder, String name, RedisServer redis) throws IOException {
+            List<String> words = new ArrayList<>(List.of(
+                    Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                    "-XX:TieredStopAtLevel=1",
+                    "-XX:+UseSerialGC",
+                    "-cp",
+                    System.getProperty("java.class.path"),
+                    SpringApplication.class.getName(),
+                    "--spring.main.sources=" + AiApplication.class.getName(),
+                    "--server.port=0",
+                    "--spring.ai.mcp.server.protocol=STREAMABLE"));
+            words.addAll(shared(folder, name, redis));
             Path log = folder.resolve(name + ".log");
-            Process process = new ProcessBuilder(
-                            Path.of(System.getProperty("java.home"), "bin", "java")
-                                    .toString(),
-                            "-XX:TieredStopAtLevel=1",
-                            "-cp",
-                            System.getProperty("java.class.path"),
-                            SpringApplication.class.getName(),
-                            "--spring.main.sources=" + AiApplication.class.getName(),
-                            "--server.port=0",
-                            "--spring.ai.mcp.server.protocol=STREAMABLE",
-                            "--holdfast.node.name=" + name,
-                            "--holdfast.node.lease=30s",
-                            "--holdfast.store.type=redis",
-                            "--holdfast.store.redis.timeout=20s",
-                            "--holdfast.store.redis.url=" + redis.url(),
-                            logging(folder),
-                            "--logging.level.dev.holdfast.access=debug")
+            Process process = new ProcessBuilder(words)
                     .redirectErrorStream(true)
                     .redirectOutput(log.toFile())
                     .start();
@@ -119,37 +128,39 @@ class AccessLinesTest {
             return Integer.parseInt(found.group(1));
         }
 
-        void tells(Wire client, String... lines) {
-            await().atMost(SOON)
-                    .untilAsserted(() -> assertThat(told(text(), client)).containsExactly(lines));
-        }
-
         @Override
         public void close() {
             process.destroyForcibly();
         }
     }
 
+    private static void tells(Supplier<String> log, Wire client, String... lines) {
+        await().atMost(SOON)
+                .untilAsserted(() -> assertThat(told(log.get(), client)).containsExactly(lines));
+    }
+
     @Test
-    void aSessionThatMovesIsToldByEachNodeThatServesItAndACallByTheOneThatRunsIt() throws Exception {
+    void aSessionThatMovesIsToldByEachNodeThatServesItAndACallByTheOneThatRunsIt(CapturedOutput output)
+            throws Exception {
         try (RedisServer redis = RedisServer.start();
-                Node one = Node.start(folder, "one", redis);
-                Node two = Node.start(folder, "two", redis)) {
-            Wire here = Wire.open(one.port(), "/mcp", "Authorization", ALICE);
+                Node two = Node.start(folder, "two", redis);
+                ConfigurableApplicationContext one = Applications.start(
+                        AiApplication.class, shared(folder, "one", redis).toArray(String[]::new))) {
+            Wire here = Wire.open(Applications.port(one), "/mcp", "Authorization", ALICE);
             here.call("greet", "{\"name\":\"you\"}");
             Wire there = here.at(two.port());
             there.call("slow", "{\"millis\":1}");
             String opened = "opened " + WHO + " protocol=\"2025-11-25\" over=http";
             String joined = opened.replace("opened", "joined");
-            one.tells(here, opened, call("greet"));
-            two.tells(here, joined, call("slow"));
+            tells(output::getOut, here, opened, call("greet"));
+            tells(two::text, here, joined, call("slow"));
 
             assertThat(there.delete()).isEqualTo(200);
 
             String ended = "ended reason=terminated code=1001 calls=1 " + WHO + ": terminated by the client";
-            two.tells(here, joined, call("slow"), ended);
-            one.tells(here, opened, call("greet"), ended);
-            assertThat(Stream.of(one, two).map(Node::text)).noneMatch(text -> text.contains(here.session()));
+            tells(two::text, here, joined, call("slow"), ended);
+            tells(output::getOut, here, opened, call("greet"), ended);
+            assertThat(Stream.of(output.getOut(), two.text())).noneMatch(text -> text.contains(here.session()));
         }
     }
 }
