@@ -62,13 +62,13 @@ final class BackendSlot {
 
     enum Presence {
         THERE,
-        /** It was here and is gone, and nobody has asked for another. */
+        /** It was here and is gone, and no other one is being opened. */
         MISSING,
         /** One is on its way, or there never was one here. */
         PENDING
     }
 
-    /** Somebody who needs the backend, and never throws. */
+    /** Uses the backend once it is there. Its methods never throw. */
     interface User {
         /** How much it keeps while it waits. */
         long bytes();
@@ -118,7 +118,7 @@ final class BackendSlot {
     private int latest;
     private int lastGone;
     private @Nullable BackendConnection connection;
-    /** What the latest says outside of calls. */
+    /** Receives what the latest incarnation sends outside of calls. */
     private @Nullable BackendSink sink;
 
     private boolean served;
@@ -128,7 +128,7 @@ final class BackendSlot {
     private long restoringSince;
     private final LazyQueue<Waiting> waiting = new LazyQueue<>();
     private long waitingBytes;
-    /** Those who have got the latest, and wait for something of it. */
+    /** Users that have got the latest incarnation and wait for an answer of it. */
     private Set<User> awaiting = Set.of();
 
     BackendSlot(SessionCore core, Outbound outbound, Readers readers, Calls calls) {
@@ -143,7 +143,7 @@ final class BackendSlot {
         return existed(step) ? addAll(users, step) : users;
     }
 
-    /** There was a backend, though none was here. False if one was or is here, or none will be: nothing changes then. */
+    /** There was a backend on another node or in another process. False, and nothing changes, if there was one here or the slot is closed. */
     boolean existed(Step step) {
         boolean first = state == State.NEW;
         state = first ? State.EMPTY : state;
@@ -494,7 +494,7 @@ final class BackendSlot {
         return true;
     }
 
-    /** This incarnation is of no use, if its restore is still under way. */
+    /** Gives this incarnation up, if its restore is still under way. */
     private void notRestored(int which, String cause) {
         core.log.run(step -> {
             if (restoring(which)) {
@@ -567,7 +567,7 @@ final class BackendSlot {
         return last;
     }
 
-    /** Ends the backend for another session's, unless it is in use; who needs it next gets a fresh one. */
+    /** Closes an unused backend to make room for another session's; whoever needs it next gets a fresh one. */
     boolean release() {
         return core.log.<Boolean>step(step -> {
             BackendConnection unused = connection;

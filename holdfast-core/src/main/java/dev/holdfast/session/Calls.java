@@ -299,7 +299,7 @@ final class Calls {
         return watches;
     }
 
-    /** Who follows may come too late. */
+    /** A watch that comes after the end of its request hears of that end. */
     private static void follow(LiveCall call, List<CallWatch> watches, Step step) {
         for (int i = 0; i < watches.size(); i++) {
             LiveCall.Request request = call.requests.get(i);

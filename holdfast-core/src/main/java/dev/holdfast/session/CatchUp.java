@@ -36,7 +36,7 @@ import org.slf4j.LoggerFactory;
 public final class CatchUp {
     private static final Logger logger = LoggerFactory.getLogger(CatchUp.class);
 
-    /** So many requests are on their way at once: a journal may have thousands. */
+    /** How many requests are on their way at once; a journal may have thousands. */
     private static final int MOST_AT_ONCE = 100;
 
     private final SessionCore core;
@@ -68,7 +68,7 @@ public final class CatchUp {
         backend.useAfter(incarnation, late, step);
     }
 
-    /** Brings the journal alone there: the backend is yet to be opened, and gets it then. */
+    /** Brings the journal alone to that state: the backend gets it when it is opened. */
     public void follow(SessionRecord record) {
         Map<String, InboundMessage> wanted = wanted(record);
         core.log.run(step -> become(record.revision(), wanted, step));
@@ -211,7 +211,7 @@ public final class CatchUp {
         }
     }
 
-    /** Takes the answer to a replayed request, which only has to be none of refusal. */
+    /** Takes the answer to a replayed request: any but an error will do. */
     private static final class Replayed implements CallSink {
         private final String sessionId;
         private final String method;

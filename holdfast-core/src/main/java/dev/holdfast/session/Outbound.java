@@ -42,7 +42,7 @@ final class Outbound {
     private static final String NOT_STORED = "the response could not be stored";
 
     private final SessionCore core;
-    /** Why the latest backend is gone. */
+    /** Why the backend was lost last. */
     private String lastLoss = "";
 
     Outbound(SessionCore core) {
@@ -440,7 +440,7 @@ final class Outbound {
         return before.known();
     }
 
-    /** Lets the record have it, behind whatever else changes the record. */
+    /** Adds the extension to the record, behind all other changes of it. */
     private void keep(Step now) {
         Pending pending = new Pending(null, List.of(core.record.extended(now))) {
             @Override

@@ -30,17 +30,17 @@ import java.util.function.Function;
 
 /** Who reads the streams of a session: attaching, taking over, coming back, leaving. */
 public final class Readers implements StreamCursor.Host {
-    /** For so long a word of another node holds that the listening stream is read there; it comes every three seconds. */
+    /** How long the report of another node counts that it reads the listening stream; reports come every three seconds. */
     private static final long WORD_NANOS = 10_000_000_000L;
 
     private final SessionCore core;
-    /** Those that read what other nodes write, and the requests whose answers they have yet to read. */
+    /** The readers of what other nodes write, each with the requests whose answers it has yet to read. */
     private Map<StreamCursor, Set<RequestId>> outside = Collections.emptyMap();
     /** How many of them read the listening stream. */
     private int listenersOutside;
-    /** When the listening stream was read on another node, as far as that has told. */
+    /** When another node last reported that it reads the listening stream. */
     private OptionalLong readElsewhere = OptionalLong.empty();
-    /** When the listening stream was left; as long as nobody has read it, when the session came into memory. */
+    /** When the last reader left the listening stream; until somebody reads it, when the session came into memory. */
     private long leftAt;
 
     Readers(SessionCore core) {
@@ -187,7 +187,7 @@ public final class Readers implements StreamCursor.Host {
         }
     }
 
-    /** It reads no more; later calls change nothing. */
+    /** A connection has ended that read what other nodes write. Later calls change nothing. */
     public void leave(StreamCursor reader, StreamReader.Close how) {
         core.log.run(step -> {
             if (outside.remove(reader) == null) {
@@ -244,7 +244,7 @@ public final class Readers implements StreamCursor.Host {
         });
     }
 
-    /** Keeps, as long as its own, a call's stream whose client has everything, and whose writer is gone. */
+    /** Keeps the stream of a call whose writer is gone and whose client has everything, for as long as a stream of this node. */
     public void adopt(StreamId stream, List<Event> kept, Extent extent) {
         long now = core.clock.now();
         core.log.run(step -> {
@@ -268,7 +268,7 @@ public final class Readers implements StreamCursor.Host {
         });
     }
 
-    /** The client has come back with a cursor: the same, and what it has is released. */
+    /** The client has come back with a cursor: it has everything up to here, and what it has may be dropped. */
     public void release(long offset) {
         core.log.run(step -> {
             core.record.follow(step);
@@ -278,7 +278,7 @@ public final class Readers implements StreamCursor.Host {
         });
     }
 
-    /** Lets the store forget what nodes have sent on the listening stream that are gone, and the client has. */
+    /** Lets the store forget events of the listening stream that the client has and whose nodes are gone. */
     public void trim(List<Event> had) {
         core.log.run(step -> {
             had.forEach(event -> core.outbox.trim(event.stream(), event.offset(), step));
@@ -296,7 +296,7 @@ public final class Readers implements StreamCursor.Host {
                 })));
     }
 
-    /** The session ends, and so does what reads outside of its streams. */
+    /** The session ends, and with it the readers of what other nodes write. */
     void close(EndReason reason) {
         core.log.run(step -> outside.forEach((reader, open) -> end(reader, open, reason, step)));
     }
@@ -325,7 +325,7 @@ public final class Readers implements StreamCursor.Host {
         supersede(older, step);
     }
 
-    /** A newer connection reads in the place of one outside of the session's streams. */
+    /** A newer connection takes the place of one that reads what other nodes write. */
     public void supersede(StreamCursor older) {
         core.log.run(step -> supersede(older, step));
     }

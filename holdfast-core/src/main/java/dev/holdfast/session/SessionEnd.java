@@ -39,7 +39,7 @@ public final class SessionEnd {
     private final Outbound outbound;
     private final BackendSlot backend;
     private final Readers readers;
-    /** What others wait for, made when the first of them comes. */
+    /** Completes when the session is gone; made when somebody first asks for it. */
     private @Nullable CompletableFuture<Void> gone;
 
     private boolean finished;
@@ -47,9 +47,9 @@ public final class SessionEnd {
     private long tookAt;
     /** Whether the backend was there when this last looked. */
     private boolean there;
-    /** When it was last tried to open one, or one was seen first. */
+    /** When the last attempt to open one began, or when one was first seen. */
     private long since;
-    /** How long it is left alone from then on, which no other session waits too. */
+    /** How long to wait before the next attempt; partly random, so that sessions do not come together. */
     private long pause;
 
     SessionEnd(SessionCore core, Calls calls, Outbound outbound, BackendSlot backend, Readers readers) {
@@ -277,7 +277,7 @@ public final class SessionEnd {
                 .whenComplete((done, failure) -> readers.handOver());
     }
 
-    /** Ends a session that nobody ever learnt of. */
+    /** Ends a session whose id no client has got. */
     public void abandon() {
         core.lifecycle.close(EndReason.DRAINED);
         release(EndReason.DRAINED);
@@ -285,7 +285,7 @@ public final class SessionEnd {
         core.host.abandoned(core.principal);
     }
 
-    /** Lets the store forget a session that nobody ever learnt of. */
+    /** Lets the store forget a session whose id no client has got. */
     public void forget() {
         StoreQuestion.ask(() -> core.host.store().delete(core.key())).whenComplete((done, failure) -> {
             if (failure != null) {
@@ -373,7 +373,7 @@ public final class SessionEnd {
         return move.closes();
     }
 
-    /** The server ends: the session waits in the store for the next one, if both last so long. */
+    /** The server ends: parks the session for the next one, or ends it where the store or its grace period does not last. */
     public void drain() {
         if (!core.outlives()) {
             end(EndReason.DRAINED);
@@ -382,7 +382,7 @@ public final class SessionEnd {
         park(core.lifecycle.close(EndReason.PARKED));
     }
 
-    /** The session leaves a server that ends before its others do, if it is still in this state. */
+    /** Parks the session before those that still run calls, if it is still in this state. */
     public void leave(State seen) {
         park(core.lifecycle.closeIf(seen, EndReason.PARKED));
     }
