@@ -225,7 +225,7 @@ public abstract class ServerSession extends StreamOwner {
     final void lose(Throwable cause) {
         if (loss.compareAndSet(null, cause)) {
             stopListening();
-            watch.gone();
+            watch.gone(this);
             inFlight.forEach(exchange -> exchange.sessionLost(cause));
         }
     }

@@ -16,13 +16,13 @@ public interface SessionWatch {
     /** Messages that belong to no request are missing, or may be. */
     default void gap() {}
 
-    /** The server does not have the session any more. Told once. */
-    default void gone() {}
+    /** The server does not have this session any more. Told once. */
+    default void gone(ServerSession session) {}
 
     /** The server had lost a session that is held. Another one has taken its place. */
     default void sessionReplaced() {}
 
-    /** The listening stream could not be had for as long as patience lasts. It is opened again when a message reaches the server. */
+    /** The listening stream could not be had for as long as the retry policy allows. It is opened again when a message reaches the server. */
     default void listeningGivenUp() {}
 
     /** Something was given up or ignored that the application may want to know of. */

@@ -130,7 +130,7 @@ final class Recorder implements MessageSink, SessionWatch {
     }
 
     @Override
-    public void gone() {
+    public void gone(ServerSession session) {
         news.add("gone");
     }
 

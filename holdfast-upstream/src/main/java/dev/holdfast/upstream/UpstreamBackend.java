@@ -2,17 +2,25 @@ package dev.holdfast.upstream;
 
 import dev.holdfast.client.RemoteServer;
 import dev.holdfast.client.Requests;
+import dev.holdfast.client.ServerSession;
 import dev.holdfast.client.ServerSession.Successor;
+import dev.holdfast.client.SessionOpener;
+import dev.holdfast.client.SessionOpener.Protocol;
 import dev.holdfast.client.wire.HttpSender;
+import dev.holdfast.json.Envelope;
+import dev.holdfast.json.EnvelopeReader;
 import dev.holdfast.json.HintedBackend;
+import dev.holdfast.json.JsonRpc;
 import dev.holdfast.json.RepeatRules;
 import dev.holdfast.spi.Backend;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.ListeningSink;
+import dev.holdfast.spi.OutboundMessage;
 import java.net.URI;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executors;
@@ -20,6 +28,8 @@ import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * An MCP server behind a URL, in any language, as the backend of an engine: each session of the engine has one of its own there. It speaks
@@ -41,6 +51,9 @@ import java.util.concurrent.TimeUnit;
  * @see <a href="https://modelcontextprotocol.io/specification/2025-11-25/basic/transports">MCP, Transports</a>
  */
 public final class UpstreamBackend implements Backend, AutoCloseable {
+    static final EnvelopeReader ENVELOPES = EnvelopeReader.ofServer();
+    private static final Logger log = LoggerFactory.getLogger(UpstreamBackend.class);
+
     private final Backend sessions;
     private final UpstreamHttp.Client client;
     private final Runnable clockEnd;
@@ -152,22 +165,30 @@ public final class UpstreamBackend implements Backend, AutoCloseable {
 
         @Override
         public CompletionStage<Outcome> open(OpenRequest request, ListeningSink sink) {
-            UpstreamLink link = new UpstreamLink(clock, room.ofSession());
-            RemoteServer session = server.withRequests(Requests.PLAIN.withCustomizer(link));
-            // with headers of its own each client may be shown other tools
-            RepeatRules promised = forwards ? new RepeatRules() : rules;
-            UpstreamConnection connection =
-                    new UpstreamConnection(request.principal(), request.incarnation(), promised, sink, link, clock);
-            link.onSuccessor(next -> {
-                String id = sink.sessionId();
-                successors.put(id, next);
-                Future<?> unused = clock.schedule(() -> successors.remove(id, next), KEPT_SECONDS, TimeUnit.SECONDS);
-            });
-            Optional<Successor> opened = Optional.ofNullable(successors.remove(sink.sessionId()));
-            UpstreamOpening opening = new UpstreamOpening(request, connection, session, opened, clock);
+            UpstreamConnection connection = new UpstreamConnection(
+                    request,
+                    // with headers of its own each client may be shown other tools
+                    forwards ? new RepeatRules() : rules,
+                    sink,
+                    room.ofSession(),
+                    // a session has its id once it is open
+                    next -> keep(sink.sessionId(), next),
+                    clock);
+            Opening opening = new Opening(
+                    request,
+                    connection,
+                    server.withRequests(Requests.PLAIN.withCustomizer(connection)),
+                    Optional.ofNullable(successors.remove(sink.sessionId())),
+                    clock,
+                    new CompletableFuture<>());
             sink.onAnswer(connection::answer);
             sink.onAbandon(() -> opening.abandon("the client has left"));
             return opening.begin(openTimeout);
+        }
+
+        private void keep(String id, Successor next) {
+            successors.put(id, next);
+            Future<?> unused = clock.schedule(() -> successors.remove(id, next), KEPT_SECONDS, TimeUnit.SECONDS);
         }
 
         /** None where headers are forwarded: a process that was started again does not have those of the call. */
@@ -185,6 +206,120 @@ public final class UpstreamBackend implements Backend, AutoCloseable {
         @Override
         public boolean needsContext() {
             return forwards;
+        }
+    }
+    /**
+     * The opening of one session, in a bounded time.
+     *
+     * @param successor a session that the upstream has opened already
+     */
+    private record Opening(
+            OpenRequest request,
+            UpstreamConnection connection,
+            RemoteServer server,
+            Optional<Successor> successor,
+            ScheduledExecutorService clock,
+            CompletableFuture<Outcome> end) {
+        /** So many sessions may be lost before one is there. */
+        private static final int MOST_LOST = 3;
+
+        private static final long PAUSE_MILLIS = 100;
+
+        /** Asks the upstream to {@code initialize}, and lets the time run. */
+        private CompletionStage<Outcome> begin(Duration timeout) {
+            Future<?> deadline = clock.schedule(
+                    () -> abandon("the upstream did not answer initialize within " + timeout.toMillis() + " ms"),
+                    timeout.toNanos(),
+                    TimeUnit.NANOSECONDS);
+            connection.distrusted().thenAccept(this::abandon);
+            attempt(MOST_LOST);
+            return end.whenComplete((outcome, failure) -> {
+                deadline.cancel(false);
+                if (!(outcome instanceof Opened)) {
+                    connection.room().close();
+                }
+            });
+        }
+
+        /** Gives up, if the upstream has not answered yet. */
+        private void abandon(String cause) {
+            end.complete(unreachable(cause));
+        }
+
+        /** Opens a session; another, where it is lost before it is there. */
+        private void attempt(int more) {
+            SessionOpener opener = new SessionOpener(server, connection, connection).in(successor);
+            end.thenAccept(outcome -> {
+                if (!(outcome instanceof Opened)) {
+                    opener.close();
+                }
+            });
+            Envelope initialize = ENVELOPES.message(request.initialize());
+            CompletableFuture<Envelope> answer = new CompletableFuture<>();
+            opener.open(
+                            Protocol.AUTOMATIC,
+                            initialize,
+                            connection.context(request.initialize()),
+                            message -> take(initialize, message, answer))
+                    .thenAccept(result -> {
+                        boolean lost = result instanceof SessionOpener.NotOpened not
+                                && not.outcome().sessionLost();
+                        if (lost && more > 0) {
+                            Future<?> unused =
+                                    clock.schedule(() -> attempt(more - 1), PAUSE_MILLIS, TimeUnit.MILLISECONDS);
+                        } else {
+                            end.complete(
+                                    result instanceof SessionOpener.Opened open
+                                            ? opened(open.session(), answer.join())
+                                            : notOpened(((SessionOpener.NotOpened) result).outcome(), answer));
+                        }
+                    })
+                    .exceptionally(failure -> {
+                        abandon("the upstream has not opened a session: " + failure.getMessage());
+                        return null;
+                    });
+        }
+
+        /**
+         * Before the response nothing of the session is committed: whoever waited for what comes earlier to be would never read the
+         * response.
+         */
+        private CompletionStage<Void> take(Envelope initialize, Envelope message, CompletableFuture<Envelope> answer) {
+            CompletionStage<Void> none = CompletableFuture.completedFuture(null);
+            if (message.id().equals(initialize.id()) && message.kind() != Envelope.Kind.REQUEST) {
+                answer.complete(message);
+                return none;
+            }
+            CompletionStage<Void> taken = connection.message(message);
+            return connection.isOpen() ? taken : none;
+        }
+
+        private Outcome opened(ServerSession session, Envelope answer) {
+            OutboundMessage message = answer.outbound();
+            connection.opened(
+                    session, JsonRpc.MESSAGES.introduction(message.bytes()).lists());
+            return answer.protocolVersion()
+                    .<Outcome>map(revision -> new Opened(connection, message, revision, Optional.empty()))
+                    .orElseGet(() -> unreachable("the upstream answered initialize without a protocolVersion"));
+        }
+
+        private Outcome notOpened(dev.holdfast.client.Outcome outcome, CompletableFuture<Envelope> answer) {
+            if (outcome instanceof dev.holdfast.client.Outcome.Done && answer.isDone()) {
+                return new Refused(answer.join().outbound());
+            }
+            String cause = outcome instanceof dev.holdfast.client.Outcome.Unknown unknown
+                    ? "the upstream has not opened a session: " + unknown.reason()
+                    : UpstreamErrors.text(outcome).orElse("the upstream has not opened a session");
+            return UpstreamErrors.isBusy(outcome) ? new Busy(error(cause), cause) : unreachable(cause);
+        }
+
+        private Unreachable unreachable(String cause) {
+            log.debug("a session could not be opened: {}", cause);
+            return new Unreachable(error(cause), cause);
+        }
+
+        private OutboundMessage error(String cause) {
+            return JsonRpc.MESSAGES.error(request.initialize().requiredId(), JsonRpc.SERVER_ERROR, cause);
         }
     }
 }

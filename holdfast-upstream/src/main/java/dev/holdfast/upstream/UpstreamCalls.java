@@ -10,16 +10,15 @@ import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RequestId;
 import java.util.ArrayList;
 import java.util.Collections;
-import java.util.HashSet;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
-import java.util.stream.Stream;
 
-/** The calls of one session that an upstream works on, oldest first. Safe for use by any thread. */
+/** The calls of one session that an upstream works on, oldest first; each ends once. Safe for use by any thread. */
 final class UpstreamCalls {
     private static final int MOST_TOKENS = 256;
     /** A longer token is not remembered. */
@@ -28,9 +27,9 @@ final class UpstreamCalls {
     private final ServerIds ids = new ServerIds();
     /** By the upstream's ids. */
     private final Map<RequestId, Call> running = new LinkedHashMap<>(4);
-
-    private final Set<Call> ending = new HashSet<>(0);
-    private final Set<Call> cancelled = new HashSet<>(0);
+    /** Those of them that have asked for progress, by the upstream's tokens. */
+    private final Map<RequestId, Call> byToken = new HashMap<>(4);
+    /** Those that may run in another session. */
     private final List<Call> untouched = new ArrayList<>(0);
     /** The client's tokens of tasks, by the upstream's. */
     private final Map<RequestId, RequestId> taskTokens = recent();
@@ -47,33 +46,45 @@ final class UpstreamCalls {
         };
     }
 
-    /**
-     * A call.
-     *
-     * @param room what it takes as long as its request is kept here
-     * @param names what the upstream knows it by
-     * @param token what its progress is told under, if it asked for that
-     * @param task whether it asked to be run as a task, whose progress goes on behind the response
-     * @param harmless whether another session may run it again
-     * @param unanswered what its sink gets in the place of a response that will not come
-     */
-    record Call(
-            InboundMessage request,
-            RequestRoom.Share room,
-            Names names,
-            Optional<RequestId> token,
-            boolean task,
-            CallSink sink,
-            boolean harmless,
-            Function<Outcome, Optional<OutboundMessage>> unanswered) {
+    /** A call, as its client has sent it. */
+    static final class Call {
+        final InboundMessage request;
+        final CallSink sink;
+        /** What it takes as long as its request is kept here. */
+        final RequestRoom.Share room;
+        /** Whether another session may run it again. */
+        final boolean harmless;
+        /** What its sink gets in the place of a response that will not come. */
+        final Function<Outcome, Optional<OutboundMessage>> unanswered;
+        /** What the upstream knows it by. */
+        final Names names;
+
+        private final Optional<RequestId> token;
+        private final boolean task;
+        private boolean ending;
+        private boolean cancelled;
+
+        private Call(
+                InboundMessage request,
+                Envelope message,
+                CallSink sink,
+                RequestRoom.Share room,
+                boolean harmless,
+                Function<Outcome, Optional<OutboundMessage>> unanswered,
+                Names names) {
+            this.request = request;
+            this.sink = sink;
+            this.room = room;
+            this.harmless = harmless;
+            this.unanswered = unanswered;
+            this.names = names;
+            this.token = message.progressToken();
+            this.task = message.asksForTask();
+        }
+
         /** Whether progress is told under its token, which is that of the client. */
         boolean hasOwn(Envelope progress) {
             return token.isPresent() && token.equals(names.token()) && token.equals(progress.progressToken());
-        }
-
-        /** The upstream's id. */
-        RequestId id() {
-            return names.id();
         }
     }
 
@@ -85,22 +96,33 @@ final class UpstreamCalls {
      */
     record Told(Optional<CallSink> call, RequestId token) {}
 
-    /** Begins a call, under names that no other call of the session has, and none that may come late had. */
-    synchronized Call start(Envelope request, Function<Names, Call> named) {
-        Names names = ids.names(request, running::containsKey, this::inUse);
-        Call call = named.apply(names);
+    /**
+     * Begins a call, under names that no other call of the session has, and none that may come late had.
+     *
+     * @param room what its request takes
+     * @param harmless whether another session may run it again
+     * @param unanswered what its sink gets in the place of a response that will not come
+     */
+    synchronized Call start(
+            InboundMessage request,
+            Envelope message,
+            CallSink sink,
+            RequestRoom.Share room,
+            boolean harmless,
+            Function<Outcome, Optional<OutboundMessage>> unanswered) {
+        Names names = ids.names(message, running::containsKey, this::inUse);
+        Call call = new Call(request, message, sink, room, harmless, unanswered, names);
         running.put(names.id(), call);
+        names.token().ifPresent(token -> byToken.put(token, call));
         return call;
     }
 
     private boolean inUse(RequestId token) {
-        return taskTokens.containsKey(token)
-                || endedTokens.contains(token)
-                || running.values().stream().anyMatch(call -> call.names.token().equals(Optional.of(token)));
+        return byToken.containsKey(token) || taskTokens.containsKey(token) || endedTokens.contains(token);
     }
 
     synchronized boolean running(Call call) {
-        return call.equals(running.get(call.id()));
+        return running.get(call.names.id()) == call;
     }
 
     /**
@@ -108,33 +130,35 @@ final class UpstreamCalls {
      * here on comes behind that.
      */
     synchronized boolean beginsToEnd(Call call) {
-        boolean begins = running(call) && ending.add(call);
-        if (begins && call.names.token().isPresent()) {
-            RequestId theirs = call.names.token().get();
+        if (call.ending || !running(call)) {
+            return false;
+        }
+        call.ending = true;
+        call.names.token().ifPresent(theirs -> {
             if (call.task) {
                 taskTokens.put(theirs, call.token.orElse(theirs));
             } else if (theirs.token().length() <= LONGEST_TOKEN) {
                 endedTokens.add(theirs);
             }
-        }
-        return begins;
+        });
+        return true;
     }
 
-    /** The call is over. */
-    synchronized void end(Call call) {
-        ending.remove(call);
-        if (!cancelled.isEmpty()) {
-            cancelled.remove(call);
+    /** The call is over; false if it was before. */
+    synchronized boolean end(Call call) {
+        boolean ends = running.remove(call.names.id(), call);
+        if (ends) {
+            call.names.token().ifPresent(byToken::remove);
         }
-        running.remove(call.id(), call);
+        return ends;
     }
 
     /**
      * The call is over here, and may run in another session: the upstream has done nothing of it, or nothing that harms when it is done
-     * again. Not one that is about to end.
+     * again. Not one that is about to end, or that nobody waits for.
      */
     synchronized void endUntouched(Call call) {
-        if (!ending.contains(call) && running.remove(call.id(), call) && !cancelled.remove(call)) {
+        if (!call.ending && end(call) && !call.cancelled) {
             untouched.add(call);
         } else {
             call.room.give();
@@ -143,9 +167,7 @@ final class UpstreamCalls {
 
     /** Nobody waits for the call any more. */
     synchronized void cancelled(Call call) {
-        if (running(call)) {
-            cancelled.add(call);
-        }
+        call.cancelled = true;
         if (untouched.remove(call)) {
             call.room.give();
         }
@@ -154,12 +176,17 @@ final class UpstreamCalls {
     /** Those that may run in another session, and that somebody waits for. From here on they are kept by whoever asks. */
     synchronized List<InboundMessage> untouched() {
         untouched.forEach(call -> call.room.give());
-        return untouched.stream().map(Call::request).toList();
+        return untouched.stream().map(call -> call.request).toList();
     }
 
     /** Those that run. */
     synchronized List<Call> all() {
         return List.copyOf(running.values());
+    }
+
+    /** Whether the call of this sink runs. */
+    synchronized boolean runs(CallSink sink) {
+        return running.values().stream().anyMatch(call -> call.sink == sink);
     }
 
     synchronized boolean isEmpty() {
@@ -168,18 +195,15 @@ final class UpstreamCalls {
 
     /** Who has asked for progress under a token of the upstream's; empty if nobody has, or nobody wants it any more. */
     synchronized Optional<Told> ofToken(RequestId theirs) {
-        Optional<Told> running = open().filter(call -> call.names.token().equals(Optional.of(theirs)))
-                .findFirst()
-                .map(call -> new Told(Optional.of(call.sink), call.token.orElse(theirs)));
-        return running.or(
-                () -> Optional.ofNullable(taskTokens.get(theirs)).map(clients -> new Told(Optional.empty(), clients)));
+        Call call = byToken.get(theirs);
+        return call == null || call.ending
+                ? Optional.ofNullable(taskTokens.get(theirs)).map(clients -> new Told(Optional.empty(), clients))
+                : Optional.of(new Told(Optional.of(call.sink), call.token.orElse(theirs)));
     }
 
     /** Whether a token is or was that of a call. */
-    synchronized boolean knows(Optional<RequestId> token) {
-        return token.filter(theirs ->
-                        endedTokens.contains(theirs) || ofToken(theirs).isPresent())
-                .isPresent();
+    synchronized boolean knows(RequestId token) {
+        return ended(token) || ofToken(token).isPresent();
     }
 
     /** Whether nothing comes any more under a token: its call is over, and what comes is late, or a repetition. */
@@ -187,13 +211,11 @@ final class UpstreamCalls {
         return endedTokens.contains(token);
     }
 
-    /** The call that was started last. */
+    /** The call that was started last of those that something may still come for. */
     synchronized Optional<CallSink> newest() {
-        return open().reduce((older, newer) -> newer).map(Call::sink);
-    }
-
-    /** Those that something may still come for. */
-    private Stream<Call> open() {
-        return running.values().stream().filter(call -> !ending.contains(call));
+        return running.values().stream()
+                .filter(call -> !call.ending)
+                .reduce((older, newer) -> newer)
+                .map(call -> call.sink);
     }
 }

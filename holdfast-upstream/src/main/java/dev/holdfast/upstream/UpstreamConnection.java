@@ -5,7 +5,11 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import dev.holdfast.LogThrottle;
 import dev.holdfast.client.MessageSink;
 import dev.holdfast.client.Outcome;
+import dev.holdfast.client.Requests;
+import dev.holdfast.client.SendQueue;
+import dev.holdfast.client.ServerSession;
 import dev.holdfast.client.ServerSession.Repeat;
+import dev.holdfast.client.ServerSession.Successor;
 import dev.holdfast.client.SessionWatch;
 import dev.holdfast.client.Throttle;
 import dev.holdfast.client.UnreadableMessageException;
@@ -15,6 +19,7 @@ import dev.holdfast.json.RepeatRules;
 import dev.holdfast.json.backend.LogText;
 import dev.holdfast.json.backend.OpenQuestions;
 import dev.holdfast.json.backend.ServerIds;
+import dev.holdfast.spi.Backend;
 import dev.holdfast.spi.BackendConnection;
 import dev.holdfast.spi.CallSink;
 import dev.holdfast.spi.InboundMessage;
@@ -23,6 +28,8 @@ import dev.holdfast.spi.ListeningSink;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.upstream.UpstreamCalls.Call;
 import java.io.EOFException;
+import java.net.URI;
+import java.net.http.HttpRequest;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -31,15 +38,17 @@ import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A session's way to its session at the upstream. Messages pass as the bytes they are; only the ids of the upstream's own requests are
- * replaced, and restored in the client's answers, and those ids and progress tokens of the client's that the upstream would not tell from
- * others ({@link ServerIds}).
+ * A session's way to its session at the upstream, which may still be opening. Messages pass as the bytes they are, and begin in the order in
+ * which they came; only the ids of the upstream's own requests are replaced, and restored in the client's answers, and those ids and progress
+ * tokens of the client's that the upstream would not tell from others ({@link ServerIds}). Each takes the forwarded headers of its own request
+ * along; what has none takes those of the latest that had: the replay of the journal, GET and DELETE.
  *
  * <p>What comes on the stream of a request goes to the stream of that call. Outside of those streams, which over HTTP+SSE is all but responses,
  * progress goes to the call of its token. The rest goes to the listening stream, if its client listens or may be on its way back; else what
@@ -48,82 +57,126 @@ import org.slf4j.LoggerFactory;
  * <p>When the upstream has lost the session, the engine opens another one from its journal: as soon as it is known of each running call whether
  * the upstream has done anything of it, or a moment later. The client is told that lists may have changed that it was promised to hear of.
  */
-final class UpstreamConnection implements BackendConnection, MessageSink, SessionWatch, OpenQuestions.Server {
+final class UpstreamConnection
+        implements BackendConnection, MessageSink, SessionWatch, Requests.Customizer, OpenQuestions.Server {
     private static final Logger log = LoggerFactory.getLogger(UpstreamConnection.class);
     private static final String GONE = "the upstream has lost the session";
-    private static final String STUCK = "the upstream takes no messages";
-    private static final Duration PATIENCE = Duration.ofSeconds(2);
-    /** How long an upstream is left alone that was away for longer than the client's patience. */
+    /** How long running calls may take to find out what the upstream that has lost their session has done of them. */
+    private static final long UNSETTLED_MILLIS = 2_000;
+    /** How long an upstream is left alone that was away for longer than messages are tried to be sent. */
     private static final Duration BEFORE_LISTENING = Duration.ofSeconds(10);
     /** Gaps that come faster than this are told together: each telling makes a client ask for all lists again. */
     private static final Duration LEAST_BETWEEN_GAPS = Duration.ofSeconds(10);
     /** How many messages that cannot be read are told in ten seconds. */
     private static final int MOST_LINES = 3;
-
-    private static final Outcome LOST =
-            new Outcome.Unknown("its session was lost", new EOFException("the upstream has lost the session"), true);
+    /** So much may be on its way without a response, and one message more. */
+    private static final long MOST_BYTES = 8 << 20;
+    /** What a message costs that has no bytes: its request, and a connection. */
+    private static final int MESSAGE_BYTES = 16 << 10;
 
     private static final CompletionStage<Void> DONE = CompletableFuture.completedFuture(null);
 
     private final String principal;
     private final RepeatRules rules;
-    private final UpstreamLink link;
-    private final UpstreamCalls calls = new UpstreamCalls();
+    private final RequestRoom.OfSession room;
+    private final Consumer<Successor> successors;
     private final ListeningSink listening;
     private final OpenQuestions questions;
-    private final UpstreamSettings settings;
+    private final UpstreamSettings settings = new UpstreamSettings(this);
     private final ScheduledExecutorService clock;
+    private final CompletableFuture<ServerSession> session = new CompletableFuture<>();
+    private final SendQueue<ServerSession> queue;
+    private final UpstreamCalls calls = new UpstreamCalls();
+    /** So much is on its way without a response. */
+    private final AtomicLong posted = new AtomicLong();
     /** Whether the session at the upstream is lost. */
     private final AtomicBoolean lost = new AtomicBoolean();
+    /** Completes if the upstream is none that the JVM trusts, with a sentence. */
+    private final CompletableFuture<String> distrusted = new CompletableFuture<>();
 
     private final Throttle gaps;
     private final LogThrottle unreadable = new LogThrottle(MOST_LINES, System::nanoTime);
+    private volatile Object latestContext = ServerSession.NO_CONTEXT;
     /** Whether what comes now comes too late for the first report of the loss. */
     private volatile boolean reported;
 
     private volatile byte promisedLists;
-    private volatile Consumer<String> distrusted = cause -> {};
 
     /**
      * A connection whose session at the upstream is not open yet.
      *
-     * @param incarnation makes the ids of the upstream's requests different from those of any other session there
+     * @param request makes the ids of the upstream's requests different from those of any other session there
+     * @param room what the messages of this session take
+     * @param successors takes the session that the upstream has opened when it was found to have lost this one
      */
     UpstreamConnection(
-            String principal,
-            String incarnation,
+            Backend.OpenRequest request,
             RepeatRules rules,
             ListeningSink listening,
-            UpstreamLink link,
+            RequestRoom.OfSession room,
+            Consumer<Successor> successors,
             ScheduledExecutorService clock) {
-        this.principal = principal;
+        this.principal = request.principal();
         this.rules = rules;
-        this.link = link;
+        this.room = room;
+        this.successors = successors;
         this.listening = listening;
-        this.questions = new OpenQuestions(incarnation, listening, this);
-        this.settings = new UpstreamSettings(link, this);
+        this.questions = new OpenQuestions(request.incarnation(), listening, this);
         this.clock = clock;
-        this.gaps = new Throttle(
-                LEAST_BETWEEN_GAPS,
-                (millis, task) -> clock.schedule(task, millis, TimeUnit.MILLISECONDS),
-                this::tellGaps);
-        link.onStuck(this::stuck);
+        this.queue = new SendQueue<>(this::later, () -> session);
+        this.gaps = new Throttle(LEAST_BETWEEN_GAPS, this::later, this::tellGaps);
     }
 
-    UpstreamLink link() {
-        return link;
+    private Future<?> later(long millis, Runnable task) {
+        return clock.schedule(task, millis, TimeUnit.MILLISECONDS);
+    }
+
+    /** What its messages take; a request takes that before it is sent. */
+    RequestRoom.OfSession room() {
+        return room;
+    }
+
+    /** The session is open, and its upstream has promised to tell of changes in these lists. */
+    void opened(ServerSession open, byte lists) {
+        promisedLists = lists;
+        session.complete(open);
+    }
+
+    boolean isOpen() {
+        return session.isDone();
+    }
+
+    /** Completes if the upstream is none that the JVM trusts, with a sentence that says so. */
+    CompletionStage<String> distrusted() {
+        return distrusted;
+    }
+
+    @Override
+    public CompletionStage<HttpRequest.Builder> customize(
+            HttpRequest.Builder request, String method, URI uri, Optional<byte[]> body, Object context) {
+        Object given = method.equals("POST") ? context : latestContext;
+        return CompletableFuture.completedFuture(
+                given instanceof ForwardedHeaders.Values headers ? headers.addTo(request) : request);
+    }
+
+    /** What goes along with a message. */
+    Object context(InboundMessage message) {
+        if (message.context() instanceof ForwardedHeaders.Values given) {
+            latestContext = given;
+        }
+        return latestContext;
     }
 
     @Override
     public void call(InboundMessage request, CallSink sink) {
-        Object context = link.context(request);
+        Object context = context(request);
         settings.before(request, context);
         send(request, sink, context, outcome -> UpstreamErrors.of(outcome, request));
     }
 
     @Override
     public void replay(InboundMessage request, CallSink sink) {
-        Object context = link.context(request);
+        Object context = context(request);
         // what sets nothing is a question that was not the client's
         boolean sets = !(request.journal() instanceof JournalChange.None);
         send(
@@ -143,53 +196,62 @@ final class UpstreamConnection implements BackendConnection, MessageSink, Sessio
             CallSink sink,
             Object context,
             Function<Outcome, Optional<OutboundMessage>> unanswered) {
-        Envelope message = UpstreamLink.ENVELOPES.message(request);
+        Envelope message = UpstreamBackend.ENVELOPES.message(request);
         boolean setting = !(request.journal() instanceof JournalChange.None);
         int size = request.bytes().length;
-        Optional<RequestRoom.Share> room = setting
-                ? Optional.of(link.room().takeAnyway(size))
-                : link.room().take(size);
-        if (room.isEmpty()) {
-            conclude(sink, unanswered.apply(new Outcome.NotSent(link.room().refusal())));
+        Optional<RequestRoom.Share> share = setting ? Optional.of(room.takeAnyway(size)) : room.take(size);
+        if (share.isEmpty()) {
+            conclude(sink, unanswered.apply(new Outcome.NotSent(room.refusal())));
             return;
         }
         boolean harmless = setting || rules.harmless(principal, request);
-        Call call = calls.start(
-                message,
-                names -> new Call(
-                        request,
-                        room.get(),
-                        names,
-                        message.progressToken(),
-                        message.asksForTask(),
-                        sink,
-                        harmless,
-                        unanswered));
+        Call call = calls.start(request, message, sink, share.get(), harmless, unanswered);
         if (lost.get()) {
             sink.onCancel(notification -> calls.cancelled(call));
             calls.endUntouched(call);
             settled();
             return;
         }
-        Envelope named = call.names().of(message);
-        link.call(named, harmless ? Repeat.HARMLESS : Repeat.NEVER, context, part -> take(call, part))
+        send(call.names.of(message), harmless ? Repeat.HARMLESS : Repeat.NEVER, context, part -> take(call, part))
                 .thenAccept(outcome -> ended(call, outcome));
         sink.onCancel(notification -> {
             calls.cancelled(call);
-            link.post(
+            post(
                     notification
-                            .map(told -> cancelling(call, UpstreamLink.ENVELOPES.message(told)))
-                            .orElseGet(() -> UpstreamLink.ENVELOPES.message(JsonRpc.MESSAGES
-                                    .cancelled(call.id(), "cancelled")
+                            .map(told -> cancelling(call, UpstreamBackend.ENVELOPES.message(told)))
+                            .orElseGet(() -> UpstreamBackend.ENVELOPES.message(JsonRpc.MESSAGES
+                                    .cancelled(call.names.id(), "cancelled")
                                     .bytes())),
                     context);
+        });
+    }
+
+    /** Sends a request, whose messages go to the sink. */
+    CompletionStage<Outcome> send(Envelope request, Repeat repeat, Object context, MessageSink sink) {
+        return queue.send(request, open -> open.call(request, repeat, context, sink));
+    }
+
+    /** Sends a message that has no response, unless too much is on its way already. */
+    private void post(Envelope message, Object context) {
+        if (posted.get() > MOST_BYTES) {
+            stuck();
+            return;
+        }
+        int size = message.bytes().length;
+        RequestRoom.Share share = room.takeAnyway(size);
+        int weight = size + MESSAGE_BYTES;
+        posted.addAndGet(weight);
+        queue.send(message, open -> open.post(message, context)).thenAccept(outcome -> {
+            posted.addAndGet(-weight);
+            share.give();
+            UpstreamErrors.ofPost(outcome).ifPresent(text -> log.warn("a message got lost: {}", text));
         });
     }
 
     /** The client's word, with the id that the upstream knows. */
     private static Envelope cancelling(Call call, Envelope notification) {
         return notification.cancelledRequest().isPresent()
-                ? notification.withCancelledRequest(call.id())
+                ? notification.withCancelledRequest(call.names.id())
                 : notification;
     }
 
@@ -199,7 +261,7 @@ final class UpstreamConnection implements BackendConnection, MessageSink, Sessio
             return message(message);
         }
         return switch (message.kind()) {
-            case REQUEST -> questions.ask(message, Optional.of(call.sink()));
+            case REQUEST -> questions.ask(message, Optional.of(call.sink));
             case NOTIFICATION -> notified(call, message);
             case RESPONSE, ERROR -> answered(call, message);
         };
@@ -209,46 +271,48 @@ final class UpstreamConnection implements BackendConnection, MessageSink, Sessio
     private CompletionStage<Void> notified(Call call, Envelope message) {
         String method = message.method();
         boolean progress = method.equals("notifications/progress");
-        boolean foreign = progress && !call.hasOwn(message) && calls.knows(message.progressToken());
+        boolean foreign = progress
+                && !call.hasOwn(message)
+                && message.progressToken().filter(calls::knows).isPresent();
         return foreign || method.equals("notifications/cancelled")
                 ? message(message)
-                : call.sink().send(message.outbound());
+                : call.sink.send(message.outbound());
     }
 
     private CompletionStage<Void> answered(Call call, Envelope message) {
-        if (!message.id().equals(Optional.of(call.id())) || !calls.beginsToEnd(call)) {
+        if (!message.id().equals(Optional.of(call.names.id())) || !calls.beginsToEnd(call)) {
             return DONE;
         }
-        if (message.kind() == Envelope.Kind.RESPONSE && call.request().method().equals(RepeatRules.TOOLS_LIST)) {
+        if (message.kind() == Envelope.Kind.RESPONSE && call.request.method().equals(RepeatRules.TOOLS_LIST)) {
             rules.learn(principal, message.bytes());
         }
-        call.room().give(); // before its client can send the next one
-        Envelope clients = message.withId(call.request().requiredId());
-        CompletionStage<Void> committed = call.sink().send(clients.outbound());
+        call.room.give(); // before its client can send the next one
+        Envelope clients = message.withId(call.request.requiredId());
+        CompletionStage<Void> committed = call.sink.send(clients.outbound());
         over(call);
         return committed;
     }
 
     private void over(Call call) {
         calls.end(call);
-        questions.ended(call.sink());
+        questions.ended(call.sink);
         settled();
     }
 
     /** Nothing more comes for a request; what has no response gets a definite end. */
     private void ended(Call call, Outcome outcome) {
         boolean gone = outcome instanceof Outcome.Unknown unknown && unknown.sessionGone();
-        if (outcome instanceof Outcome.SessionGone || (gone && call.harmless())) {
+        if (outcome instanceof Outcome.SessionGone || (gone && call.harmless)) {
             calls.endUntouched(call);
-            gone();
+            sessionLost();
             settled();
             return;
         }
-        call.room().give();
+        call.room.give();
         if (!calls.beginsToEnd(call)) {
             return; // it was answered, or given back
         }
-        conclude(call.sink(), call.unanswered().apply(outcome));
+        conclude(call.sink, call.unanswered.apply(outcome));
         over(call);
     }
 
@@ -300,12 +364,12 @@ final class UpstreamConnection implements BackendConnection, MessageSink, Sessio
 
     @Override
     public void refuse(OutboundMessage error) {
-        link.post(error.bytes());
+        post(UpstreamBackend.ENVELOPES.message(error.bytes()), latestContext);
     }
 
     @Override
     public boolean runs(CallSink call) {
-        return calls.all().stream().anyMatch(each -> each.sink() == call);
+        return calls.runs(call);
     }
 
     /** Whoever reads the upstream waits for what it passes on. */
@@ -320,31 +384,25 @@ final class UpstreamConnection implements BackendConnection, MessageSink, Sessio
 
     @Override
     public void notify(InboundMessage notification) {
-        link.post(UpstreamLink.ENVELOPES.message(notification), link.context(notification));
+        post(UpstreamBackend.ENVELOPES.message(notification), context(notification));
     }
 
     @Override
     public void answer(InboundMessage response) {
-        Object context = link.context(response);
+        Object context = context(response);
         questions
                 .answered(response.requiredId())
                 .ifPresent(spelling ->
-                        link.post(UpstreamLink.ENVELOPES.message(response).withId(spelling), context));
+                        post(UpstreamBackend.ENVELOPES.message(response).withId(spelling), context));
     }
 
     @Override
     public CompletionStage<Void> close() {
-        return link.close();
-    }
-
-    /** The lists whose changes the upstream has promised to tell, as its answer to {@code initialize} names them. */
-    void promised(byte lists) {
-        promisedLists = lists;
-    }
-
-    /** Sets who hears that the upstream is not trusted. */
-    void onDistrust(Consumer<String> hook) {
-        distrusted = hook;
+        room.close();
+        return session.thenCompose(open -> {
+            open.successor().ifPresent(successors);
+            return open.close();
+        });
     }
 
     @Override
@@ -354,7 +412,7 @@ final class UpstreamConnection implements BackendConnection, MessageSink, Sessio
                     "{}: {}",
                     text,
                     LogText.of(String.valueOf(cause.getMessage()).getBytes(UTF_8)));
-            distrusted.accept(text);
+            distrusted.complete(text);
         });
         log.debug("session {}: the upstream cannot be reached: {}", shortId(), cause.toString());
     }
@@ -390,21 +448,32 @@ final class UpstreamConnection implements BackendConnection, MessageSink, Sessio
     /** A client that only listens sends nothing that would reach the upstream. */
     @Override
     public void listeningGivenUp() {
-        Future<?> unused = clock.schedule(link::listen, BEFORE_LISTENING.toMillis(), TimeUnit.MILLISECONDS);
+        Future<?> unused =
+                later(BEFORE_LISTENING.toMillis(), () -> session.thenAccept(open -> open.listen(latestContext)));
     }
 
+    /** Of the sessions that were tried only the one that is open is this connection's, be it open by now or soon. */
     @Override
-    public void gone() {
+    public void gone(ServerSession gone) {
+        session.thenAccept(open -> {
+            if (open == gone) {
+                sessionLost();
+            }
+        });
+    }
+
+    private void sessionLost() {
         if (lost.compareAndSet(false, true)) {
             tellChanges();
-            Future<?> unused = clock.schedule(this::wentOnTooLong, PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
+            Future<?> unused = later(UNSETTLED_MILLIS, this::endUnsettled);
             settled();
         }
     }
 
     /** The server may want clients to come back later than that. */
-    private void wentOnTooLong() {
-        calls.all().forEach(call -> ended(call, LOST));
+    private void endUnsettled() {
+        Outcome unknown = new Outcome.Unknown("its session was lost", new EOFException(GONE), true);
+        calls.all().forEach(call -> ended(call, unknown));
         report(GONE);
     }
 
@@ -420,7 +489,7 @@ final class UpstreamConnection implements BackendConnection, MessageSink, Sessio
         if (lost.compareAndSet(false, true)) {
             tellChanges();
         }
-        report(STUCK);
+        report("the upstream takes no messages");
     }
 
     /** The first report counts, and later ones for calls that come meanwhile. */

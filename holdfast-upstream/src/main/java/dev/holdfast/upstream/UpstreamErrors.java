@@ -2,6 +2,7 @@ package dev.holdfast.upstream;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.holdfast.client.HttpStatusException;
 import dev.holdfast.client.NotTakenException;
 import dev.holdfast.client.Outcome;
 import dev.holdfast.client.wire.Origin;
@@ -51,6 +52,13 @@ final class UpstreamErrors {
         return outcome instanceof Outcome.Unreadable unreadable
                 ? Optional.of("the upstream has executed the request, but " + unreadable.reason())
                 : Optional.empty();
+    }
+
+    /** Whether the upstream was reached, and has no room now. */
+    static boolean isBusy(Outcome outcome) {
+        return outcome instanceof Outcome.NotSent unsent
+                && unsent.cause() instanceof HttpStatusException answer
+                && (answer.status() == 429 || answer.status() == 503);
     }
 
     /** Why a message that has no response may not have arrived; empty where it has, or where that is told otherwise. */

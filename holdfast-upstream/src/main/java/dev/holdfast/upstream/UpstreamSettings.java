@@ -2,7 +2,6 @@ package dev.holdfast.upstream;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.holdfast.client.MessageSink;
 import dev.holdfast.client.Outcome;
 import dev.holdfast.client.ServerSession.Repeat;
 import dev.holdfast.json.Envelope;
@@ -32,8 +31,7 @@ final class UpstreamSettings {
     /** So many credentials are tried in all. */
     private static final int MOST_ATTEMPTS = 4;
 
-    private final UpstreamLink link;
-    private final MessageSink news;
+    private final UpstreamConnection connection;
     private final AtomicInteger ids = new AtomicInteger();
     /** What wants other credentials, by the keys of the journal. */
     private final Map<String, Missing> missing = new LinkedHashMap<>(0);
@@ -50,9 +48,8 @@ final class UpstreamSettings {
         }
     }
 
-    UpstreamSettings(UpstreamLink link, MessageSink news) {
-        this.link = link;
-        this.news = news;
+    UpstreamSettings(UpstreamConnection connection) {
+        this.connection = connection;
     }
 
     /**
@@ -121,14 +118,15 @@ final class UpstreamSettings {
 
     /** Under an id of its own: by now the client may have a call with that of the setting. */
     private void send(Missing setting) {
-        Envelope message = UpstreamLink.ENVELOPES
+        Envelope message = UpstreamBackend.ENVELOPES
                 .message(setting.request)
                 .withId(JsonRpc.stringId("holdfast-setting-" + ids.incrementAndGet()));
         AtomicBoolean failed = new AtomicBoolean();
-        link.call(message, Repeat.HARMLESS, setting.context, part -> {
+        connection
+                .send(message, Repeat.HARMLESS, setting.context, part -> {
                     boolean answer = part.kind() == Envelope.Kind.RESPONSE || part.kind() == Envelope.Kind.ERROR;
                     failed.compareAndSet(false, part.kind() == Envelope.Kind.ERROR);
-                    return answer ? CompletableFuture.completedFuture(null) : news.message(part);
+                    return answer ? CompletableFuture.completedFuture(null) : connection.message(part);
                 })
                 .thenAccept(outcome -> {
                     if (outcome instanceof Outcome.Refused refused) {

@@ -77,7 +77,7 @@ class RequestRoomTest {
                 return;
             }
             Envelope message =
-                    UpstreamLink.ENVELOPES.message(asked.getRequestBody().readAllBytes());
+                    UpstreamBackend.ENVELOPES.message(asked.getRequestBody().readAllBytes());
             if (message.method().equals("initialize")) {
                 asked.getResponseHeaders().set("Mcp-Session-Id", "s");
                 respond(asked, message, "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{}}");
@@ -107,7 +107,7 @@ class RequestRoomTest {
     }
 
     private static InboundMessage message(String json) {
-        return UpstreamLink.ENVELOPES.message(json.getBytes(UTF_8)).inbound(InboundMessage.NO_CONTEXT);
+        return UpstreamBackend.ENVELOPES.message(json.getBytes(UTF_8)).inbound(InboundMessage.NO_CONTEXT);
     }
 
     private static String padding(int size) {

@@ -29,29 +29,25 @@ class UpstreamCallsTest {
     }
 
     private Call started(String id, String token, String params) {
-        Envelope request = UpstreamLink.ENVELOPES.message(("{\"jsonrpc\":\"2.0\",\"id\":" + id
+        Envelope request = UpstreamBackend.ENVELOPES.message(("{\"jsonrpc\":\"2.0\",\"id\":" + id
                         + ",\"method\":\"tools/call\",\"params\":{\"_meta\":{\"progressToken\":" + token + "}" + params
                         + "}}")
                 .getBytes(UTF_8));
         return calls.start(
+                request.inbound(InboundMessage.NO_CONTEXT),
                 request,
-                names -> new Call(
-                        request.inbound(InboundMessage.NO_CONTEXT),
-                        room.take(1).orElseThrow(),
-                        names,
-                        request.progressToken(),
-                        request.asksForTask(),
-                        new Sink(),
-                        false,
-                        outcome -> Optional.empty()));
+                new Sink(),
+                room.take(1).orElseThrow(),
+                false,
+                outcome -> Optional.empty());
     }
 
     private static String id(Call call) {
-        return call.id().token();
+        return call.names.id().token();
     }
 
     private static String token(Call call) {
-        return call.names().token().orElseThrow().token();
+        return call.names.token().orElseThrow().token();
     }
 
     @Test
@@ -61,7 +57,7 @@ class UpstreamCallsTest {
         calls.cancelled(cancelled);
         Call wanted = started();
         calls.endUntouched(wanted);
-        assertThat(calls.untouched()).containsExactly(wanted.request());
+        assertThat(calls.untouched()).containsExactly(wanted.request);
     }
 
     @Test
@@ -74,9 +70,20 @@ class UpstreamCallsTest {
     }
 
     @Test
+    void onlyOneEndsACall() {
+        Call call = started();
+        assertThat(calls.beginsToEnd(call)).isTrue();
+        calls.endUntouched(call);
+        assertThat(calls.untouched()).isEmpty();
+        assertThat(calls.end(call)).isTrue();
+        assertThat(calls.end(call)).isFalse();
+        assertThat(calls.beginsToEnd(call)).isFalse();
+    }
+
+    @Test
     void whatComesWhileTheResponseOfACallIsSentIsNotForTheCall() {
         Call call = started();
-        assertThat(calls.ofToken(TOKEN)).contains(new UpstreamCalls.Told(Optional.of(call.sink()), TOKEN));
+        assertThat(calls.ofToken(TOKEN)).contains(new UpstreamCalls.Told(Optional.of(call.sink), TOKEN));
         assertThat(calls.beginsToEnd(call)).isTrue();
         assertThat(calls.beginsToEnd(call)).isFalse();
         assertThat(calls.running(call)).isTrue();
@@ -91,13 +98,13 @@ class UpstreamCallsTest {
         assertThat(id(first)).isEqualTo("1");
         assertThat(id(second)).isNotEqualTo("1");
         assertThat(token(second)).isNotIn("1", id(second));
-        RequestId theirs = second.names().token().orElseThrow();
+        RequestId theirs = second.names.token().orElseThrow();
         assertThat(calls.ofToken(theirs))
-                .contains(new UpstreamCalls.Told(Optional.of(second.sink()), new RequestId("1")));
-        assertThat(second.names()
-                        .of(UpstreamLink.ENVELOPES.message(second.request()))
+                .contains(new UpstreamCalls.Told(Optional.of(second.sink), new RequestId("1")));
+        assertThat(second.names
+                        .of(UpstreamBackend.ENVELOPES.message(second.request))
                         .id())
-                .contains(second.id());
+                .contains(second.names.id());
     }
 
     /** A server that replays too much would say twice what belongs to the first. */

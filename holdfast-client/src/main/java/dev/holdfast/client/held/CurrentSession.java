@@ -435,8 +435,8 @@ final class CurrentSession {
         }
 
         @Override
-        public void gone() {
-            if (now().getNow(new Place.Lost(-1)) instanceof Place.At at && at.number() == number) {
+        public void gone(ServerSession session) {
+            if (now().getNow(new Place.Lost(-1)) instanceof Place.At at && at.session() == session) {
                 replace(at);
             }
         }
