@@ -5,7 +5,7 @@ import java.time.Duration;
 /**
  * How long a client tries, and how much it takes.
  *
- * @param patience for how long a message is tried to be sent, and a broken stream to be resumed, zero and up; more than 36,500 days
+ * @param retryTimeout for how long a message is tried to be sent, and a broken stream to be resumed, zero and up; more than 36,500 days
  *     count as that
  * @param inFlight so many requests of one session may wait for their responses, at least 1
  * @param messageBytes so many bytes a message of the server may have, at least 1
@@ -13,7 +13,7 @@ import java.time.Duration;
  *     zero: as the server's heartbeats teach
  * @param resumable whether streams are resumed by the ids of their events
  */
-public record ClientLimits(Duration patience, int inFlight, int messageBytes, Duration silence, boolean resumable) {
+public record ClientLimits(Duration retryTimeout, int inFlight, int messageBytes, Duration silence, boolean resumable) {
     /** Longer than any process lives, and short enough to add to a clock reading. */
     private static final Duration LONGEST = Duration.ofDays(36_500);
 
@@ -22,7 +22,8 @@ public record ClientLimits(Duration patience, int inFlight, int messageBytes, Du
             new ClientLimits(Duration.ofMinutes(2), 1_000, 16 << 20, Duration.ZERO, true);
 
     public ClientLimits {
-        patience = requireTime("patience", patience);
+        // named as applications know them
+        retryTimeout = requireTime("patience", retryTimeout);
         silence = requireTime("maxSilence", silence);
         requirePositive("maxInFlight", inFlight);
         requirePositive("maxResponseSize", messageBytes);
@@ -41,28 +42,28 @@ public record ClientLimits(Duration patience, int inFlight, int messageBytes, Du
         }
     }
 
-    /** The same with another patience. */
-    public ClientLimits withPatience(Duration other) {
+    /** The same with another retry timeout. */
+    public ClientLimits withRetryTimeout(Duration other) {
         return new ClientLimits(other, inFlight, messageBytes, silence, resumable);
     }
 
     /** The same with another number of requests in flight. */
     public ClientLimits withInFlight(int other) {
-        return new ClientLimits(patience, other, messageBytes, silence, resumable);
+        return new ClientLimits(retryTimeout, other, messageBytes, silence, resumable);
     }
 
     /** The same with another size of messages. */
     public ClientLimits withMessageBytes(int other) {
-        return new ClientLimits(patience, inFlight, other, silence, resumable);
+        return new ClientLimits(retryTimeout, inFlight, other, silence, resumable);
     }
 
     /** The same with another limit of silence. */
     public ClientLimits withSilence(Duration other) {
-        return new ClientLimits(patience, inFlight, messageBytes, other, resumable);
+        return new ClientLimits(retryTimeout, inFlight, messageBytes, other, resumable);
     }
 
     /** The same with streams that are resumed, or are not. */
     public ClientLimits withResumable(boolean other) {
-        return new ClientLimits(patience, inFlight, messageBytes, silence, other);
+        return new ClientLimits(retryTimeout, inFlight, messageBytes, silence, other);
     }
 }

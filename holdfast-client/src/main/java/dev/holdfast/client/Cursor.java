@@ -65,7 +65,8 @@ final class Cursor {
 
     boolean isNew(SseEvent event, Optional<String> sessionId) {
         String id = event.id().orElse("");
-        if (id.isEmpty() || event.data().length == 0) {
+        byte[] data = event.data();
+        if (id.isEmpty() || data.length == 0) {
             return true;
         }
         unusable |= id.equals(sessionId.orElse(""));
@@ -73,7 +74,7 @@ final class Cursor {
         if (earlier == null) {
             return true;
         }
-        boolean same = earlier.data() == Arrays.hashCode(event.data());
+        boolean same = earlier.data() == Arrays.hashCode(data);
         unusable |= !same && earlier.connection() == connection;
         return !same || unusable;
     }

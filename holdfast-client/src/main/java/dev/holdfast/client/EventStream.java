@@ -16,6 +16,7 @@ import java.net.http.HttpHeaders;
 import java.net.http.HttpRequest;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Arrays;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -36,6 +37,12 @@ final class EventStream implements StreamHandler {
 
     /** How long the head of a resumed stream may take: the missing events are there, so the server has nothing to wait for. */
     private static final Duration RESUMED_HEAD = Duration.ofSeconds(10);
+
+    /** How long a connection that brought nothing new is left alone, at least. */
+    private static final long STALE_PAUSE_MILLIS = 100;
+
+    /** What the TypeScript SDK replays for an event without data. */
+    private static final byte[] EMPTY = {'{', '}'};
 
     /** How long a server may keep a stream open behind what it was for. */
     private static final long LINGER_MILLIS = 5_000;
@@ -145,7 +152,7 @@ final class EventStream implements StreamHandler {
         retry.connected();
         HttpExchange exchange = current;
         if (resumed && exchange != null) {
-            watchdog.expectNews(exchange);
+            watchdog.expectNewEvents(exchange);
         }
         if (connections++ > 0 && cursor.last().isEmpty()) {
             owner.gap();
@@ -160,30 +167,33 @@ final class EventStream implements StreamHandler {
 
     @Override
     public CompletionStage<Void> event(SseEvent event) {
-        watchdog.event();
+        watchdog.eventCame = true;
         if (stopped || !cursor.isNew(event, session.sessionId())) {
             return TAKEN;
         }
-        boolean empty = event.data().length == 0;
-        if (empty && event.name().equals(SseEvent.MESSAGE)) {
+        byte[] data = event.data();
+        boolean message = event.name().equals(SseEvent.MESSAGE);
+        if (message && data.length == 0) {
             cursor.passed(event);
             return TAKEN;
         }
-        if (!empty && event.id().isPresent() && cursor.usable()) {
+        if (data.length > 0 && event.id().isPresent() && cursor.usable()) {
             // what has no place may be the same each time
             retry.succeeded();
         }
-        return MessageBodies.in(event) ? message(event) : owner.other(event).thenRun(() -> cursor.passed(event));
+        return message && !Arrays.equals(data, EMPTY)
+                ? message(event, data)
+                : owner.other(event).thenRun(() -> cursor.passed(event));
     }
 
-    private CompletionStage<Void> message(SseEvent event) {
-        EnvelopeReader.Parsed body = MessageBodies.read(event.data());
+    private CompletionStage<Void> message(SseEvent event, byte[] data) {
+        EnvelopeReader.Parsed body = MessageBodies.read(data);
         unread = null;
         if (body instanceof EnvelopeReader.Malformed malformed) {
             Throwable why = new UnreadableMessageException(malformed.message());
             unread = why;
             boolean ours = false;
-            for (RequestId request : MessageBodies.answered(event.data())) {
+            for (RequestId request : MessageBodies.answered(data)) {
                 ours |= owner.unreadable(request, why);
             }
             if (ours) {
@@ -197,10 +207,10 @@ final class EventStream implements StreamHandler {
             return TAKEN;
         }
         Supplier<CompletionStage<Void>> taking = () -> {
-            watchdog.news();
+            watchdog.newEvent();
             return MessageBodies.take(body, session.watch, owner::message);
         };
-        watchdog.taking();
+        watchdog.busy = true;
         CompletionStage<Void> taken =
                 cursor.usable() ? session.taken.once(event, hashCode(), resumed, taking) : taking.get();
         return taken.whenComplete((nothing, failure) -> {
@@ -217,9 +227,11 @@ final class EventStream implements StreamHandler {
             stop();
             return;
         }
-        if (watchdog.hasEnded(current)) {
+        if (current != null && current == watchdog.ended) {
             retry.succeeded();
-            session.later(Math.max(stated, watchdog.pause()), this::open);
+            // the server has to notice first that the connection before is gone
+            long pause = ThreadLocalRandom.current().nextLong(STALE_PAUSE_MILLIS, 2 * STALE_PAUSE_MILLIS);
+            session.later(Math.max(stated, pause), this::open);
             return;
         }
         boolean inOrder = end instanceof ExchangeEnd.StreamEnded;
@@ -434,10 +446,9 @@ final class EventStream implements StreamHandler {
     private final class StaleStreamWatchdog {
         private static final long FIRST_MILLIS = 5_000;
         private static final long LONGEST_MILLIS = 60_000;
-        private static final long PAUSE_MILLIS = 100;
 
         private volatile long wait = FIRST_MILLIS;
-        private volatile long news;
+        private volatile long newEventAt;
         private volatile boolean busy;
         private volatile boolean eventCame;
         private volatile @Nullable HttpExchange ended;
@@ -461,9 +472,9 @@ final class EventStream implements StreamHandler {
         /** Waits for the first event on a connection that is about to resume the stream. */
         void expectEvent(HttpExchange exchange) {
             eventCame = false;
-            // a listening stream is missed soon; a call may take its time, but not longer than the patience
+            // a listening stream is missed soon; a call may take its time, but not longer than it is retried
             Duration most =
-                    owner.opensAnew() ? RESUMED_HEAD : session.server.limits().patience();
+                    owner.opensAnew() ? RESUMED_HEAD : session.server.limits().retryTimeout();
             lookForEvent(exchange, most, new Check(exchange));
         }
 
@@ -483,27 +494,22 @@ final class EventStream implements StreamHandler {
             });
         }
 
-        void event() {
-            eventCame = true;
-        }
-
         /** Watches a connection that has resumed the stream. */
-        void expectNews(HttpExchange exchange) {
-            news = System.nanoTime();
-            busy = false;
-            lookForNews(wait, exchange, new Check(exchange));
+        void expectNewEvents(HttpExchange exchange) {
+            taken();
+            lookForNewEvents(wait, exchange, new Check(exchange));
         }
 
-        private void lookForNews(long millis, HttpExchange exchange, Check check) {
+        private void lookForNewEvents(long millis, HttpExchange exchange, Check check) {
             check.next = session.later(millis, () -> {
                 if (exchange.end().isDone()) {
                     return;
                 }
-                long left = wait - TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - news);
+                long left = wait - TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - newEventAt);
                 if (!session.taken.repeats()) {
-                    lookForNews(LONGEST_MILLIS, exchange, check);
+                    lookForNewEvents(LONGEST_MILLIS, exchange, check);
                 } else if (busy || exchange.busy(TimeUnit.MILLISECONDS.toNanos(wait)) || left > 0) {
-                    lookForNews(Math.max(left, 1_000), exchange, check);
+                    lookForNewEvents(Math.max(left, 1_000), exchange, check);
                 } else {
                     wait = Math.min(LONGEST_MILLIS, 2 * wait);
                     ended = exchange;
@@ -512,28 +518,15 @@ final class EventStream implements StreamHandler {
             });
         }
 
-        void news() {
-            news = System.nanoTime();
+        void newEvent() {
+            newEventAt = System.nanoTime();
             wait = FIRST_MILLIS;
         }
 
-        /** An event is being taken. */
-        void taking() {
-            busy = true;
-        }
-
+        /** Nothing is being taken from here on. */
         void taken() {
-            news = System.nanoTime();
+            newEventAt = System.nanoTime();
             busy = false;
-        }
-
-        /** How many milliseconds to wait before the next connection: the server has to notice first that the one before is gone. */
-        long pause() {
-            return ThreadLocalRandom.current().nextLong(PAUSE_MILLIS, 2 * PAUSE_MILLIS);
-        }
-
-        boolean hasEnded(@Nullable HttpExchange exchange) {
-            return exchange != null && exchange == ended;
         }
     }
 }

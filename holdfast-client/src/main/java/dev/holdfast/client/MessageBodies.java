@@ -2,11 +2,9 @@ package dev.holdfast.client;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.holdfast.client.wire.SseEvent;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.EnvelopeReader;
 import dev.holdfast.spi.RequestId;
-import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -15,17 +13,11 @@ import java.util.regex.Pattern;
 /** Reads the messages of bodies, and hands them over in their order. */
 final class MessageBodies {
     private static final EnvelopeReader ENVELOPES = EnvelopeReader.ofServer();
-    /** What the TypeScript SDK replays for an event without data. */
-    private static final byte[] EMPTY = {'{', '}'};
 
     /** Codes for an invalid request and a server's own, but for those of a missing resource and of a URL that is to be visited. */
     private static final Pattern DENIAL = Pattern.compile("\"code\"\\s*:\\s*-32(600|0(?!02\\b|42\\b)\\d\\d)\\b");
 
     private MessageBodies() {}
-
-    static boolean in(SseEvent event) {
-        return event.name().equals(SseEvent.MESSAGE) && !Arrays.equals(event.data(), EMPTY);
-    }
 
     static EnvelopeReader.Parsed read(byte[] body) {
         return ENVELOPES.read(body);

@@ -408,15 +408,15 @@ final class MessageExchange extends StreamOwner {
         } else if (!session.answersLater(202)) {
             lostElsewhere();
         } else if (!session.answersOnOneStream()) {
-            expectNews();
+            expectAnswerElsewhere();
         }
     }
 
     /** A server may bring the answer of a request that it has only accepted on the listening stream, or never. */
-    private void expectNews() {
+    private void expectAnswerElsewhere() {
         Future<?> check = session.later(LONGEST_WAIT_MILLIS, () -> {
             if (response.heard()) {
-                expectNews();
+                expectAnswerElsewhere();
             } else if (attempt == Attempt.ANSWERED_ELSEWHERE) {
                 // who does not answer a ping either is given up
                 settle().thenAccept(found -> unheard(found == Finding.GONE || found == Finding.UNKNOWN));

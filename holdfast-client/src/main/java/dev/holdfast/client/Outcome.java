@@ -45,7 +45,7 @@ public sealed interface Outcome {
     /** The server does not have the session any more. It did not execute the message. */
     record SessionGone() implements Outcome {}
 
-    /** The message did not reach the server for as long as the patience lasted, or its request could not be made. It was not executed. */
+    /** The message did not reach the server for as long as it was tried, or its request could not be made. It was not executed. */
     record NotSent(Throwable cause) implements Outcome {
         public NotSent {
             cause = ExchangeEnd.unwrap(cause);

@@ -88,7 +88,7 @@ public final class RemoteServer {
     /** When to try again what fails there. */
     public RetryPolicy retryPolicy() {
         return new RetryPolicy(
-                limits.patience(), () -> ThreadLocalRandom.current().nextDouble(), System::nanoTime);
+                limits.retryTimeout(), () -> ThreadLocalRandom.current().nextDouble(), System::nanoTime);
     }
 
     /** Runs a task later, and not on the clock's own thread: it may ask for credentials. */

@@ -188,9 +188,9 @@ final class Response {
 
     /** Whether progress of the request has come since this was asked for the last time. */
     boolean heard() {
-        boolean news = heard;
+        boolean came = heard;
         heard = false;
-        return news;
+        return came;
     }
 
     /** Whether a message is the response, or tells the progress of the request. */

@@ -101,10 +101,10 @@ final class Retry {
      * It works, and is to be tried again when the server wants it.
      *
      * @param stated how many milliseconds the server wants to be left alone
-     * @param news whether it brought anything
+     * @param broughtAny whether it brought anything
      */
-    void poll(long stated, boolean news) {
-        schedule(policy().polled(stated, news));
+    void poll(long stated, boolean broughtAny) {
+        schedule(policy().polled(stated, broughtAny));
     }
 
     /** It failed because of this; the watch hears of it. */

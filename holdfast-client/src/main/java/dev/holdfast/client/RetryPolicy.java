@@ -8,7 +8,7 @@ import java.util.function.LongSupplier;
 
 /**
  * When to try again what has failed: first after about 100 ms or as the server states, then after twice as long each time, up to 10 s,
- * each spread by half; for as long as the patience lasts since the first failure in a row. For one thread at a time.
+ * each spread by half; until a timeout that begins with the first failure in a row. For one thread at a time.
  */
 public final class RetryPolicy {
     private static final long FIRST = 100;
@@ -16,7 +16,7 @@ public final class RetryPolicy {
     private static final int MOST_DOUBLINGS = 20;
     private static final int DOUBLINGS_IN_VAIN = 3;
 
-    private final long nanos;
+    private final long timeoutNanos;
     private final DoubleSupplier random;
     private final LongSupplier clock;
     private int failures;
@@ -26,12 +26,12 @@ public final class RetryPolicy {
     /**
      * A policy before the first attempt.
      *
-     * @param patience for how long it is tried again
+     * @param timeout for how long it is tried again
      * @param random numbers from 0 to 1
      * @param clock monotonic, in nanoseconds
      */
-    public RetryPolicy(Duration patience, DoubleSupplier random, LongSupplier clock) {
-        this.nanos = patience.toNanos();
+    public RetryPolicy(Duration timeout, DoubleSupplier random, LongSupplier clock) {
+        this.timeoutNanos = timeout.toNanos();
         this.random = random;
         this.clock = clock;
     }
@@ -44,14 +44,14 @@ public final class RetryPolicy {
 
     /**
      * What was tried has worked, and the server says when to ask it again, which is never too late. Says in how many milliseconds:
-     * in vain it is asked less and less often, up to about once a second more than stated. The patience begins with the next failure.
+     * in vain it is asked less and less often, up to about once a second more than stated. The timeout begins with the next failure.
      *
      * @param stated what the server said to wait at least
-     * @param news whether it brought anything
+     * @param broughtAny whether it brought anything
      */
-    public long polled(long stated, boolean news) {
-        int doublings = news ? 0 : Math.min(inVain, DOUBLINGS_IN_VAIN);
-        inVain = news ? 0 : doublings + 1;
+    public long polled(long stated, boolean broughtAny) {
+        int doublings = broughtAny ? 0 : Math.min(inVain, DOUBLINGS_IN_VAIN);
+        inVain = broughtAny ? 0 : doublings + 1;
         failures = 0;
         long pause = FIRST << doublings;
         return Math.max(stated, pause / 2) + (long) (pause * random.getAsDouble());
@@ -70,8 +70,8 @@ public final class RetryPolicy {
         long doubled = Math.max(FIRST, stated) << Math.min(failures, MOST_DOUBLINGS);
         long wait = Math.min(doubled, LONGEST);
         wait = Math.max(stated, wait / 2) + (long) (wait * random.getAsDouble());
-        long left = TimeUnit.NANOSECONDS.toMillis(nanos - (now - since));
-        // what the server wants is tried at least once, though it takes all the patience
+        long left = TimeUnit.NANOSECONDS.toMillis(timeoutNanos - (now - since));
+        // what the server wants is tried at least once, though that takes longer than the timeout
         if (failures++ == 0 && left > 0) {
             return OptionalLong.of(Math.min(wait, left));
         }

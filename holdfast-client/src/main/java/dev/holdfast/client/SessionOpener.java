@@ -74,7 +74,7 @@ public final class SessionOpener {
     public CompletionStage<Result> open(Protocol protocol, Envelope initialize, Object context, MessageSink sink) {
         if (protocol == Protocol.HTTP_SSE) {
             return overHttpSse(
-                    initialize, context, sink, server.limits().patience().toMillis(), NotOpened::new);
+                    initialize, context, sink, server.limits().retryTimeout().toMillis(), NotOpened::new);
         }
         StreamableSession session = new StreamableSession(server, listening, watch);
         began(session);

@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class SessionProbe {
     private static final AtomicInteger NUMBERS = new AtomicInteger();
-    private static final long PATIENCE_MILLIS = 10_000;
+    private static final long TIMEOUT_MILLIS = 10_000;
 
     private final ServerSession session;
     private @Nullable CompletableFuture<Finding> last;
@@ -80,7 +80,7 @@ final class SessionProbe {
                                 + NUMBERS.incrementAndGet() + "\",\"method\":\"ping\"}")
                         .getBytes(UTF_8)))
                 .message();
-        Future<?> late = session.later(PATIENCE_MILLIS, () -> finding.complete(Finding.UNKNOWN));
+        Future<?> late = session.later(TIMEOUT_MILLIS, () -> finding.complete(Finding.UNKNOWN));
         finding.thenAccept(found -> late.cancel(false));
         session.postRequest(uri, ping.bytes(), context).whenComplete((request, failure) -> {
             if (failure != null) {

@@ -54,7 +54,7 @@ final class StreamableSession extends ServerSession {
 
         record Open(EventStream stream, Object context, boolean early) implements Listening {}
 
-        /** The patience was over; the next message that arrives opens it again. */
+        /** It was tried for long enough; the next message that arrives opens it again. */
         record GivenUp(Object context) implements Listening {}
     }
 
@@ -114,7 +114,7 @@ final class StreamableSession extends ServerSession {
         if (said.isEmpty() || !mayBeLost()) {
             return CompletableFuture.completedFuture(pinged);
         }
-        RemoteServer once = server.withLimits(server.limits().withPatience(Duration.ZERO));
+        RemoteServer once = server.withLimits(server.limits().withRetryTimeout(Duration.ZERO));
         StreamableSession other = new StreamableSession(once, NOBODY, SessionWatch.NONE);
         Future<?> late = server.later(EXPERIMENT_MILLIS, other::close);
         AtomicReference<@Nullable Envelope> answer = new AtomicReference<>();

@@ -151,7 +151,7 @@ class HostileServerTest {
         assertThat(sink.next()).contains("two");
         assertThat(sink.next()).contains("result");
         assertThat(sink.messages).isEmpty();
-        assertThat(recorder.news).startsWith("reconnecting", "resumed");
+        assertThat(recorder.heard).startsWith("reconnecting", "resumed");
     }
 
     /** A server that replays each event behind the cursor, of whichever stream. */
@@ -261,7 +261,7 @@ class HostileServerTest {
 
         assertThat(now(send(NEVER))).isEqualTo(new Outcome.Done());
         assertThat(last().header("last-event-id")).isEqualTo("p");
-        assertThat(recorder.news).isEmpty();
+        assertThat(recorder.heard).isEmpty();
     }
 
     @Test
@@ -334,7 +334,7 @@ class HostileServerTest {
                 .end());
 
         assertThat(now(send(NEVER))).isEqualTo(new Outcome.Done());
-        assertThat(recorder.news).singleElement().asString().contains("no JSON-RPC message");
+        assertThat(recorder.heard).singleElement().asString().contains("no JSON-RPC message");
     }
 
     @ParameterizedTest
@@ -361,7 +361,7 @@ class HostileServerTest {
 
         assertThat(now(send(HARMLESS))).isInstanceOf(Outcome.Unreadable.class);
         assertThat(posts()).isEqualTo(1);
-        assertThat(recorder.news).singleElement().asString().contains("no JSON-RPC message");
+        assertThat(recorder.heard).singleElement().asString().contains("no JSON-RPC message");
     }
 
     @ParameterizedTest
@@ -376,7 +376,7 @@ class HostileServerTest {
         assertThat(now(send(HARMLESS)))
                 .isEqualTo(new Outcome.Unreadable("the server sent what is no JSON-RPC message: " + why));
         assertThat(posts()).isEqualTo(1);
-        assertThat(recorder.news).singleElement().asString().contains(why);
+        assertThat(recorder.heard).singleElement().asString().contains(why);
     }
 
     @Test
@@ -481,16 +481,17 @@ class HostileServerTest {
         watched.close();
     }
 
-    /** A call of a client with that patience, whose stream is resumed so. */
-    private Outcome resumed(Duration patience, ScriptedServer.Act act) {
+    /** A call of a client with that retry timeout, whose stream is resumed so. */
+    private Outcome resumed(Duration retryTimeout, ScriptedServer.Act act) {
         server.then((request, reply) -> reply.json(initializeResult(), "Mcp-Session-Id: s2"));
         Requests authorized = new Requests(
                 HttpRequest.newBuilder(),
                 Requests.Customizer.NONE,
                 (request, status, headers, times, context) -> CompletableFuture.completedFuture(times == 0),
                 Optional.empty());
-        ServerSession hasty = recorder.open(
-                remote(server.uri()).withRequests(authorized).withLimits(ClientLimits.DEFAULT.withPatience(patience)));
+        ServerSession hasty = recorder.open(remote(server.uri())
+                .withRequests(authorized)
+                .withLimits(ClientLimits.DEFAULT.withRetryTimeout(retryTimeout)));
         server.awaitRequests(4);
         server.then((request, reply) ->
                         reply.stream().chunk(event("e1", log("one"))).fin())
@@ -501,13 +502,13 @@ class HostileServerTest {
     }
 
     @Test
-    void streamThatIsResumedAndStaysSilentIsGivenUpWithThePatience() {
+    void streamThatIsResumedAndStaysSilentIsGivenUpWithTheRetryTimeout() {
         assertThat(resumed(Duration.ofSeconds(1), (request, reply) -> reply.stream()))
                 .isInstanceOf(Outcome.Unknown.class);
     }
 
     @Test
-    void streamThatIsResumedBehindARefusalAndStaysSilentIsGivenUpWithThePatience() {
+    void streamThatIsResumedBehindARefusalAndStaysSilentIsGivenUpWithTheRetryTimeout() {
         AtomicBoolean refused = new AtomicBoolean();
         assertThat(resumed(Duration.ofSeconds(1), (request, reply) -> {
                     if (refused.compareAndSet(false, true)) {
@@ -521,22 +522,22 @@ class HostileServerTest {
     }
 
     @Test
-    void streamThatIsResumedAndStopsWithinAnEventIsGivenUpWithThePatience() {
+    void streamThatIsResumedAndStopsWithinAnEventIsGivenUpWithTheRetryTimeout() {
         assertThat(resumed(
                         Duration.ofSeconds(1),
                         (request, reply) -> reply.stream().chunk("data: {\"jsonrpc\":")))
                 .isInstanceOf(Outcome.Unknown.class);
     }
 
-    /** For longer than the patience, and no piece is late. */
+    /** For longer than the retry timeout, and no piece is late. */
     @Test
     void streamThatIsResumedIsWaitedForWhileAnEventIsOnItsWay() {
-        Duration patience = Duration.ofSeconds(7);
-        assertThat(resumed(patience, (request, reply) -> {
+        Duration retryTimeout = Duration.ofSeconds(7);
+        assertThat(resumed(retryTimeout, (request, reply) -> {
                     ScriptedServer.Reply stream = reply.stream().chunk("data: ");
                     for (String part :
                             List.of("{", "\"jsonrpc\":\"2.0\"", ",\"id\":", "1,", "\"result\":", "{", "}", "}")) {
-                        LockSupport.parkNanos(patience.dividedBy(7).toNanos());
+                        LockSupport.parkNanos(retryTimeout.dividedBy(7).toNanos());
                         stream.chunk(part);
                     }
                     stream.chunk("\n\n").end();
@@ -588,7 +589,7 @@ class HostileServerTest {
         assertThat(sink.next()).contains("one");
         assertThat(sink.next()).contains("two");
         assertThat(sink.next()).contains("result");
-        assertThat(recorder.news).containsExactly("reconnecting", "resumed");
+        assertThat(recorder.heard).containsExactly("reconnecting", "resumed");
     }
 
     @Test
@@ -694,10 +695,10 @@ class HostileServerTest {
     }
 
     @Test
-    void patienceEndsWithWhatIsKnown() {
+    void retryTimeoutEndsWithWhatIsKnown() {
         server.then((request, reply) -> reply.json(initializeResult(), "Mcp-Session-Id: s2"));
         ServerSession hasty = recorder.open(
-                remote(server.uri()).withLimits(ClientLimits.DEFAULT.withPatience(Duration.ofMillis(500))));
+                remote(server.uri()).withLimits(ClientLimits.DEFAULT.withRetryTimeout(Duration.ofMillis(500))));
         for (int i = 0; i < 20; i++) {
             server.then((request, reply) -> reply.status(503));
         }
@@ -711,7 +712,7 @@ class HostileServerTest {
         server.then((request, reply) -> reply.status(404));
 
         assertThat(now(send(NEVER))).isEqualTo(new Outcome.SessionGone());
-        assertThat(recorder.news).containsExactly("gone");
+        assertThat(recorder.heard).containsExactly("gone");
     }
 
     @Test
@@ -727,7 +728,7 @@ class HostileServerTest {
                 .isInstanceOfSatisfying(
                         Outcome.Unknown.class,
                         lost -> assertThat(lost.sessionGone()).isTrue());
-        assertThat(recorder.news).contains("gone");
+        assertThat(recorder.heard).contains("gone");
     }
 
     @Test
@@ -841,7 +842,7 @@ class HostileServerTest {
         session.close();
 
         assertThat(calls).allSatisfy(one -> assertThat(now(one)).isEqualTo(new Outcome.Closed()));
-        assertThat(recorder.news).isEmpty();
+        assertThat(recorder.heard).isEmpty();
     }
 
     private static void cut(List<ScriptedServer.Reply> replies) {
@@ -890,10 +891,10 @@ class HostileServerTest {
     }
 
     @Test
-    void streamThatComesBackWithNothingNewIsGivenUpWithThePatience() {
+    void streamThatComesBackWithNothingNewIsGivenUpWithTheRetryTimeout() {
         server.then((request, reply) -> reply.json(initializeResult(), "Mcp-Session-Id: s2"));
         ServerSession hasty = recorder.open(
-                remote(server.uri()).withLimits(ClientLimits.DEFAULT.withPatience(Duration.ofMillis(500))));
+                remote(server.uri()).withLimits(ClientLimits.DEFAULT.withRetryTimeout(Duration.ofMillis(500))));
         server.then((request, reply) -> reply.stream()
                 .chunk("id: e0\nretry: 1\ndata:\n\n" + event("e1", log("one")))
                 .end());
@@ -923,7 +924,7 @@ class HostileServerTest {
     void answerThatCannotBeReadIsNoneThatIsLostThoughItsStreamBreaksBehindIt() {
         server.then((request, reply) -> reply.stream()
                         .chunk("retry: 1\n" + event("e1", "{\"jsonrpc\":\"2.0\",\"result\":{}}"))
-                        .once(() -> recorder.news.stream().anyMatch(news -> news.startsWith("failed")))
+                        .once(() -> recorder.heard.stream().anyMatch(heard -> heard.startsWith("failed")))
                         .rst())
                 .onGet((request, reply) -> reply.status(204));
 
@@ -934,10 +935,10 @@ class HostileServerTest {
     }
 
     @Test
-    void serverThatSaysWhenToComeBackIsAskedForLongerThanThePatience() {
+    void serverThatSaysWhenToComeBackIsAskedForLongerThanTheRetryTimeout() {
         server.then((request, reply) -> reply.json(initializeResult(), "Mcp-Session-Id: s2"));
         ServerSession hasty = recorder.open(
-                remote(server.uri()).withLimits(ClientLimits.DEFAULT.withPatience(Duration.ofSeconds(3))));
+                remote(server.uri()).withLimits(ClientLimits.DEFAULT.withRetryTimeout(Duration.ofSeconds(3))));
         long begun = System.nanoTime();
         server.then((request, reply) ->
                 reply.stream().chunk("id: e0\nretry: 20\ndata:\n\n").end());
@@ -954,10 +955,10 @@ class HostileServerTest {
     }
 
     @Test
-    void serverThatWantsToBeAskedLaterThanThePatienceLastsIsAskedThen() {
+    void serverThatWantsToBeAskedLaterThanTheRetryTimeoutLastsIsAskedThen() {
         server.then((request, reply) -> reply.json(initializeResult(), "Mcp-Session-Id: s2"));
         ServerSession hasty = recorder.open(
-                remote(server.uri()).withLimits(ClientLimits.DEFAULT.withPatience(Duration.ofMillis(500))));
+                remote(server.uri()).withLimits(ClientLimits.DEFAULT.withRetryTimeout(Duration.ofMillis(500))));
         server.awaitRequests(4); // its own GET has come
         List<Long> asked = new CopyOnWriteArrayList<>();
         server.then((request, reply) -> {

@@ -187,11 +187,11 @@ class HttpSseTest {
     }
 
     @Test
-    void streamThatNamesNoEndpointIsWaitedForNoLongerThanThePatience() {
+    void streamThatNamesNoEndpointIsWaitedForNoLongerThanTheRetryTimeout() {
         server.onGet((request, reply) -> reply.stream().chunk(":\n"));
 
         SessionOpener.Result result = now(new SessionOpener(
-                        remote(server.uri()).withLimits(ClientLimits.DEFAULT.withPatience(Duration.ofMillis(300))),
+                        remote(server.uri()).withLimits(ClientLimits.DEFAULT.withRetryTimeout(Duration.ofMillis(300))),
                         recorder,
                         recorder)
                 .open(
@@ -247,7 +247,7 @@ class HttpSseTest {
         assertThat(now(opened.session().call(call(1), ServerSession.Repeat.NEVER, NO_CONTEXT, recorder)))
                 .isEqualTo(new Outcome.Done());
         assertThat(server.requests.get(3).header("last-event-id")).isEqualTo("e1");
-        assertThat(recorder.news).containsExactly("reconnecting", "resumed");
+        assertThat(recorder.heard).containsExactly("reconnecting", "resumed");
         opened.session().close();
     }
 
@@ -270,7 +270,7 @@ class HttpSseTest {
         assertThat(now(opened.session().call(call(1), ServerSession.Repeat.NEVER, NO_CONTEXT, recorder)))
                 .isEqualTo(new Outcome.Done());
         assertThat(server.gets().get(1).header("last-event-id")).isEqualTo("e2");
-        assertThat(recorder.news).doesNotContain("gone");
+        assertThat(recorder.heard).doesNotContain("gone");
         opened.session().close();
     }
 
@@ -285,7 +285,7 @@ class HttpSseTest {
                     reply.once(() -> server.requests.size() > next).chunk("data: " + initializeResult() + "\n\n");
                     reply.once(() -> server.requests.size() > next + 1 && posted.get())
                             .chunk("data: {\"jsonrpc\":\"2.0\",\"id\":1.0,\"result\":{}}\n\n")
-                            .once(() -> recorder.news.stream().anyMatch(news -> news.startsWith("failed")));
+                            .once(() -> recorder.heard.stream().anyMatch(heard -> heard.startsWith("failed")));
                     answered.set(true);
                 })
                 .then((request, reply) -> reply.status(202))
@@ -297,7 +297,7 @@ class HttpSseTest {
 
         assertThat(now(opened.session().call(call(1), ServerSession.Repeat.NEVER, NO_CONTEXT, recorder)))
                 .isInstanceOf(Outcome.Unreadable.class);
-        assertThat(recorder.news).doesNotContain("gone");
+        assertThat(recorder.heard).doesNotContain("gone");
         opened.session().close();
     }
 
@@ -319,7 +319,7 @@ class HttpSseTest {
                 .isInstanceOfSatisfying(
                         Outcome.Unknown.class,
                         lost -> assertThat(lost.sessionGone()).isTrue());
-        assertThat(recorder.news).contains("gone");
+        assertThat(recorder.heard).contains("gone");
     }
 
     @Test
@@ -389,13 +389,13 @@ class HttpSseTest {
     @ParameterizedTest
     @EnumSource(names = {"AUTOMATIC", "HTTP_SSE"})
     void sessionThatIsLostWhileItIsOpenedInThePlaceOfALostOneIsReplacedToo(SessionOpener.Protocol protocol) {
-        String introduced = "{\"protocolVersion\":\"2024-11-05\",\"capabilities\":{},"
+        String initialized = "{\"protocolVersion\":\"2024-11-05\",\"capabilities\":{},"
                 + "\"serverInfo\":{\"name\":\"t\",\"version\":\"1\"}}";
         AtomicBoolean lost = new AtomicBoolean();
         server.onGet((request, reply) -> {
                     int next = server.requests.size();
                     reply.stream().chunk("retry: 1\n" + ENDPOINT);
-                    answerPlace(reply, next, introduced);
+                    answerPlace(reply, next, initialized);
                     reply.once(lost::get).rst();
                 })
                 .onGet((request, reply) -> {
@@ -406,7 +406,7 @@ class HttpSseTest {
                 .onGet((request, reply) -> {
                     int next = server.requests.size();
                     reply.stream().chunk("retry: 1\n" + ENDPOINT);
-                    answerPlace(reply, next, introduced);
+                    answerPlace(reply, next, initialized);
                     answerPlace(reply, next + 1, "{}");
                 });
         for (int i = 0; i < 3; i++) {
@@ -416,16 +416,16 @@ class HttpSseTest {
             server.then((request, reply) -> reply.status(202));
         }
         server.then((request, reply) -> reply.status(202));
-        List<String> news = new CopyOnWriteArrayList<>();
+        List<String> heard = new CopyOnWriteArrayList<>();
         HeldSession session = new HeldSession(remote(server.uri()), protocol, recorder, new SessionWatch() {
             @Override
             public void sessionReplaced() {
-                news.add("replaced");
+                heard.add("replaced");
             }
 
             @Override
             public void failed(Throwable failure) {
-                news.add("failed");
+                heard.add("failed");
             }
         });
         assertThat(now(session.send(initialize(), NO_CONTEXT))).isEqualTo(new Outcome.Done());
@@ -434,8 +434,8 @@ class HttpSseTest {
 
         assertThat(now(session.send(call(1), NO_CONTEXT))).isEqualTo(new Outcome.Done());
 
-        Eventually.await(() -> !news.isEmpty(), () -> "that the session was replaced");
-        assertThat(news).containsExactly("replaced");
+        Eventually.await(() -> !heard.isEmpty(), () -> "that the session was replaced");
+        assertThat(heard).containsExactly("replaced");
         session.close();
     }
 }

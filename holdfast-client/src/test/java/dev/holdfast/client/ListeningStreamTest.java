@@ -89,7 +89,7 @@ class ListeningStreamTest {
         assertThat(recorder.next()).contains("two");
         assertThat(recorder.next()).contains("three");
         assertThat(server.gets().get(3).header("last-event-id")).isEqualTo("e2");
-        assertThat(recorder.news).doesNotContain("gap");
+        assertThat(recorder.heard).doesNotContain("gap");
     }
 
     @Test
@@ -99,14 +99,14 @@ class ListeningStreamTest {
             server.then((request, reply) -> reply.status(202));
         }
         ServerSession opened = open(ClientLimits.DEFAULT);
-        Eventually.await(() -> !recorder.news.isEmpty(), () -> "that the stream was refused");
+        Eventually.await(() -> !recorder.heard.isEmpty(), () -> "that the stream was refused");
 
         for (int i = 0; i < 5; i++) {
             assertThat(now(opened.post(initialized(), NO_CONTEXT))).isEqualTo(new Outcome.Done());
         }
 
         assertThat(server.gets()).hasSizeLessThanOrEqualTo(2);
-        assertThat(recorder.news).singleElement().asString().startsWith("failed");
+        assertThat(recorder.heard).singleElement().asString().startsWith("failed");
     }
 
     /** Each of these connections worked for a while, so that each silence is the first failure. */
@@ -121,7 +121,7 @@ class ListeningStreamTest {
         };
         server.onGet(fallsSilent).onGet(fallsSilent).onGet((request, reply) -> reply.stream());
 
-        open(ClientLimits.DEFAULT.withSilence(Duration.ofSeconds(4)).withPatience(Duration.ofSeconds(5)));
+        open(ClientLimits.DEFAULT.withSilence(Duration.ofSeconds(4)).withRetryTimeout(Duration.ofSeconds(5)));
 
         Eventually.await(() -> server.gets().size() == 3, () -> "that the stream is asked for again");
     }
@@ -159,7 +159,7 @@ class ListeningStreamTest {
 
         assertThat(recorder.next()).contains("one");
         assertThat(recorder.next()).contains("two");
-        assertThat(recorder.news).containsExactly("reconnecting", "resumed", "gap");
+        assertThat(recorder.heard).containsExactly("reconnecting", "resumed", "gap");
     }
 
     /** Some servers send no head before the first message. The HTTP client of the JDK may ask again by itself. */
@@ -172,7 +172,7 @@ class ListeningStreamTest {
         open(ClientLimits.DEFAULT);
 
         assertThat(recorder.next()).contains("one");
-        assertThat(recorder.news).containsExactly("reconnecting", "resumed", "gap");
+        assertThat(recorder.heard).containsExactly("reconnecting", "resumed", "gap");
     }
 
     @Test
@@ -188,7 +188,7 @@ class ListeningStreamTest {
 
         assertThat(recorder.next()).contains("one");
         assertThat(recorder.next()).contains("two");
-        assertThat(recorder.news).contains("gap");
+        assertThat(recorder.heard).contains("gap");
         assertThat(server.gets().get(2).header("last-event-id")).isEmpty();
     }
 
@@ -208,7 +208,7 @@ class ListeningStreamTest {
         assertThat(now(opened.call(call(1), ServerSession.Repeat.NEVER, NO_CONTEXT, recorder)))
                 .isEqualTo(new Outcome.Done());
         assertThat(server.gets()).hasSizeLessThanOrEqualTo(2);
-        assertThat(recorder.news).isEmpty();
+        assertThat(recorder.heard).isEmpty();
     }
 
     @Test
@@ -219,8 +219,8 @@ class ListeningStreamTest {
 
         open(ClientLimits.DEFAULT);
 
-        Eventually.await(() -> !recorder.news.isEmpty(), () -> "the loss of the session");
-        assertThat(recorder.news).containsExactly("gone");
+        Eventually.await(() -> !recorder.heard.isEmpty(), () -> "the loss of the session");
+        assertThat(recorder.heard).containsExactly("gone");
     }
 
     @Test
@@ -252,7 +252,7 @@ class ListeningStreamTest {
                 .isInstanceOf(Outcome.Unknown.class);
 
         assertThat(recorder.next()).contains("two");
-        assertThat(recorder.news).startsWith("reconnecting").contains("resumed");
+        assertThat(recorder.heard).startsWith("reconnecting").contains("resumed");
     }
 
     @Test
@@ -265,7 +265,7 @@ class ListeningStreamTest {
         assertThat(now(opened.call(call(1), ServerSession.Repeat.NEVER, NO_CONTEXT, recorder)))
                 .isEqualTo(new Outcome.Done());
         assertThat(server.gets()).hasSizeLessThanOrEqualTo(2);
-        assertThat(recorder.news).isEmpty();
+        assertThat(recorder.heard).isEmpty();
     }
 
     /** Some servers do not even like a ping before that. */
@@ -300,7 +300,7 @@ class ListeningStreamTest {
 
         assertThat(recorder.next()).contains("one");
         assertThat(pinged).isFalse();
-        assertThat(recorder.news).doesNotContain("gone");
+        assertThat(recorder.heard).doesNotContain("gone");
     }
 
     @Test
@@ -334,10 +334,10 @@ class ListeningStreamTest {
     }
 
     @Test
-    void isOpenedAgainByTheNextMessageThatArrivesOncePatienceWasOver() throws Exception {
-        BooleanSupplier over = () -> recorder.news.stream().anyMatch(news -> news.startsWith("failed"));
+    void isOpenedAgainByTheNextMessageThatArrivesOnceTheRetryTimeoutWasOver() throws Exception {
+        BooleanSupplier over = () -> recorder.heard.stream().anyMatch(heard -> heard.startsWith("failed"));
         server.onGet((request, reply) -> reply.stream().fin()).then((request, reply) -> reply.json(answer(1)));
-        // more often than anybody with this patience asks, however short its pauses are
+        // more often than anybody with this retry timeout asks, however short its pauses are
         for (int i = 0; i < 20; i++) {
             server.onGet((request, reply) -> {
                 if (over.getAsBoolean()) {
@@ -348,13 +348,13 @@ class ListeningStreamTest {
             });
         }
 
-        ServerSession opened = open(ClientLimits.DEFAULT.withPatience(Duration.ofSeconds(1)));
-        Eventually.await(over, () -> "the end of the patience: " + recorder.news);
+        ServerSession opened = open(ClientLimits.DEFAULT.withRetryTimeout(Duration.ofSeconds(1)));
+        Eventually.await(over, () -> "the end of the retry timeout: " + recorder.heard);
         assertThat(now(opened.call(call(1), ServerSession.Repeat.NEVER, NO_CONTEXT, new Recorder())))
                 .isEqualTo(new Outcome.Done());
 
         assertThat(recorder.next()).contains("back");
-        assertThat(recorder.news).contains("gap");
+        assertThat(recorder.heard).contains("gap");
     }
 
     @Test
@@ -376,7 +376,7 @@ class ListeningStreamTest {
 
         assertThat(recorder.next()).contains("two");
         assertThat(server.gets().get(1).header("last-event-id")).isEqualTo("e1");
-        assertThat(recorder.news).contains("gap");
+        assertThat(recorder.heard).contains("gap");
     }
 
     /** A server that replays the events of all streams; the call has missed more of its own than the listening stream brings. */

@@ -129,7 +129,7 @@ class MessageExchangeTest {
             URI away = URI.create("http://127.0.0.1:" + nobody.getLocalPort() + "/mcp");
             LossySession session = new LossySession(away, onOneStream, () -> true);
             CompletionStage<Outcome> called = session.call(call(1), NEVER, NO_CONTEXT, new ToldProgress(), recorder);
-            Eventually.await(() -> recorder.news.contains("reconnecting"), () -> "that the server is away");
+            Eventually.await(() -> recorder.heard.contains("reconnecting"), () -> "that the server is away");
 
             session.lose();
 
@@ -147,7 +147,7 @@ class MessageExchangeTest {
             });
             LossySession session = at(server, onOneStream);
             CompletionStage<Outcome> called = session.call(call(1), HARMLESS, NO_CONTEXT, new ToldProgress(), recorder);
-            Eventually.await(() -> recorder.news.contains("reconnecting"), () -> "that the server is away");
+            Eventually.await(() -> recorder.heard.contains("reconnecting"), () -> "that the server is away");
 
             session.lose();
 
@@ -226,7 +226,7 @@ class MessageExchangeTest {
                     .then((request, reply) -> reply.status(202));
             LossySession session = at(server, false);
             CompletionStage<Outcome> called = sentAgain(server, session);
-            Eventually.await(() -> recorder.news.contains("reconnecting"), () -> "that the server is away");
+            Eventually.await(() -> recorder.heard.contains("reconnecting"), () -> "that the server is away");
 
             CompletionStage<Outcome> told = session.post(
                     envelope(

@@ -19,10 +19,10 @@ class OutageStateTest {
         broke();
         broke();
         outage.back();
-        assertThat(watch.news).containsExactly("reconnecting");
+        assertThat(watch.heard).containsExactly("reconnecting");
 
         outage.back();
-        assertThat(watch.news).containsExactly("reconnecting", "resumed");
+        assertThat(watch.heard).containsExactly("reconnecting", "resumed");
     }
 
     @Test
@@ -32,7 +32,7 @@ class OutageStateTest {
         outage.givenUp();
         outage.back();
 
-        assertThat(watch.news).containsExactly("reconnecting", "resumed");
+        assertThat(watch.heard).containsExactly("reconnecting", "resumed");
     }
 
     @Test
@@ -41,11 +41,11 @@ class OutageStateTest {
         outage.givenUp();
         broke();
         outage.givenUp();
-        assertThat(watch.news).containsExactly("reconnecting");
+        assertThat(watch.heard).containsExactly("reconnecting");
 
         outage.reached();
         outage.reached();
-        assertThat(watch.news).containsExactly("reconnecting", "resumed");
+        assertThat(watch.heard).containsExactly("reconnecting", "resumed");
     }
 
     @Test
@@ -53,6 +53,6 @@ class OutageStateTest {
         broke();
         outage.reached();
 
-        assertThat(watch.news).containsExactly("reconnecting");
+        assertThat(watch.heard).containsExactly("reconnecting");
     }
 }

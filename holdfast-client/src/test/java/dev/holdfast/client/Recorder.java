@@ -19,7 +19,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 
-/** Messages and news of one session, and what the tests say to it. */
+/** Messages and events of one session, and what the tests say to it. */
 final class Recorder implements MessageSink, SessionWatch {
     static final HttpClient HTTP =
             HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
@@ -31,7 +31,7 @@ final class Recorder implements MessageSink, SessionWatch {
     static final Duration SOON = Duration.ofSeconds(20);
 
     final BlockingQueue<Envelope> messages = new LinkedBlockingQueue<>();
-    final List<String> news = new CopyOnWriteArrayList<>();
+    final List<String> heard = new CopyOnWriteArrayList<>();
 
     static RemoteServer remote(URI uri) {
         return RemoteServer.at(uri, HTTP, CLOCK, Runnable::run);
@@ -116,26 +116,26 @@ final class Recorder implements MessageSink, SessionWatch {
 
     @Override
     public void reconnecting(Throwable cause) {
-        news.add("reconnecting");
+        heard.add("reconnecting");
     }
 
     @Override
     public void resumed(Duration away) {
-        news.add("resumed");
+        heard.add("resumed");
     }
 
     @Override
     public void gap() {
-        news.add("gap");
+        heard.add("gap");
     }
 
     @Override
     public void gone(ServerSession session) {
-        news.add("gone");
+        heard.add("gone");
     }
 
     @Override
     public void failed(Throwable failure) {
-        news.add("failed: " + failure.getMessage());
+        heard.add("failed: " + failure.getMessage());
     }
 }

@@ -12,53 +12,53 @@ import org.junit.jupiter.api.Test;
 class RetryPolicyTest {
     private long now;
 
-    private RetryPolicy patience(Duration duration) {
+    private RetryPolicy within(Duration duration) {
         return new RetryPolicy(duration, () -> 0, () -> now);
     }
 
-    /** Fails until the patience is over, and returns the waits. */
-    private List<Long> waits(RetryPolicy patience, long stated) {
+    /** Fails until the retry timeout is over, and returns the waits. */
+    private List<Long> waits(RetryPolicy policy, long stated) {
         List<Long> waits = new ArrayList<>();
-        OptionalLong wait = patience.failed(stated);
+        OptionalLong wait = policy.failed(stated);
         while (wait.isPresent()) {
             waits.add(wait.getAsLong());
             now += TimeUnit.MILLISECONDS.toNanos(wait.getAsLong());
-            wait = patience.failed(stated);
+            wait = policy.failed(stated);
         }
         return waits;
     }
 
     @Test
     void waitsTwiceAsLongEachTimeUpToTenSecondsOrHalfOfThat() {
-        assertThat(waits(patience(Duration.ofSeconds(40)), 0))
+        assertThat(waits(within(Duration.ofSeconds(40)), 0))
                 .containsExactly(
                         50L, 100L, 200L, 400L, 800L, 1600L, 3200L, 5_000L, 5_000L, 5_000L, 5_000L, 5_000L, 5_000L);
     }
 
     @Test
     void neverComesSoonerThanTheServerWants() {
-        assertThat(waits(patience(Duration.ofSeconds(60)), 20_000)).containsExactly(20_000L, 20_000L, 20_000L);
+        assertThat(waits(within(Duration.ofSeconds(60)), 20_000)).containsExactly(20_000L, 20_000L, 20_000L);
     }
 
     @Test
     void successBeginsAnew() {
-        RetryPolicy patience = patience(Duration.ofSeconds(1));
-        waits(patience, 0);
-        patience.succeeded();
+        RetryPolicy policy = within(Duration.ofSeconds(1));
+        waits(policy, 0);
+        policy.succeeded();
 
-        assertThat(patience.failed(0)).hasValue(50);
+        assertThat(policy.failed(0)).hasValue(50);
     }
 
     @Test
     void whoIsPolledInVainIsPolledForEverButNotOften() {
-        assertThat(polls(patience(Duration.ofSeconds(2)), 1))
+        assertThat(polls(within(Duration.ofSeconds(2)), 1))
                 .containsExactly(50L, 100L, 200L, 400L, 400L, 400L, 400L, 400L);
     }
 
-    private List<Long> polls(RetryPolicy patience, long stated) {
+    private List<Long> polls(RetryPolicy policy, long stated) {
         List<Long> waits = new ArrayList<>();
         for (int i = 0; i < 8; i++) {
-            long wait = patience.polled(stated, false);
+            long wait = policy.polled(stated, false);
             waits.add(wait);
             now += TimeUnit.MILLISECONDS.toNanos(wait);
         }
@@ -66,24 +66,24 @@ class RetryPolicyTest {
     }
 
     @Test
-    void pollThatTheServerWantsLateUsesUpNoPatience() {
-        RetryPolicy patience = patience(Duration.ofSeconds(2));
+    void pollThatTheServerWantsLateUsesUpNoRetryTimeout() {
+        RetryPolicy policy = within(Duration.ofSeconds(2));
 
-        assertThat(polls(patience, 300_000)).containsOnly(300_000L);
-        assertThat(patience.failed(300_000)).hasValue(2_000);
+        assertThat(polls(policy, 300_000)).containsOnly(300_000L);
+        assertThat(policy.failed(300_000)).hasValue(2_000);
     }
 
     @Test
     void pollThatBringsNewsIsFollowedSoonByTheNext() {
-        RetryPolicy patience = patience(Duration.ofSeconds(2));
-        polls(patience, 1);
+        RetryPolicy policy = within(Duration.ofSeconds(2));
+        polls(policy, 1);
 
-        assertThat(patience.polled(1, true)).isEqualTo(50);
+        assertThat(policy.polled(1, true)).isEqualTo(50);
     }
 
     @Test
-    void waitThatTheServerWantsIsTriedOnceThoughItTakesAllThePatience() {
-        assertThat(waits(patience(Duration.ofSeconds(5)), 150_000)).containsExactly(5_000L);
+    void waitThatTheServerWantsIsTriedOnceThoughItTakesAllTheRetryTimeout() {
+        assertThat(waits(within(Duration.ofSeconds(5)), 150_000)).containsExactly(5_000L);
     }
 
     @Test
@@ -95,7 +95,7 @@ class RetryPolicyTest {
     }
 
     @Test
-    void noPatienceTriesNothingAgain() {
-        assertThat(patience(Duration.ZERO).failed(0)).isEmpty();
+    void noRetryTimeoutTriesNothingAgain() {
+        assertThat(within(Duration.ZERO).failed(0)).isEmpty();
     }
 }

@@ -20,7 +20,7 @@ class SendQueueTest {
 
     private final List<Runnable> due = new ArrayList<>();
     private CompletableFuture<String> place = new CompletableFuture<>();
-    private final SendQueue<String> departures = new SendQueue<>(
+    private final SendQueue<String> queue = new SendQueue<>(
             (millis, task) -> {
                 due.add(task);
                 return new CompletableFuture<>();
@@ -35,7 +35,7 @@ class SendQueueTest {
 
     private CompletableFuture<Outcome> send(String name, Envelope message) {
         CompletableFuture<Outcome> answer = new CompletableFuture<>();
-        departures.send(message, where -> {
+        queue.send(message, where -> {
             begun.add(name);
             return answer;
         });
@@ -73,12 +73,12 @@ class SendQueueTest {
     @Test
     void nothingOvertakesTheIntroduction() {
         place.complete("here");
-        CompletableFuture<Outcome> introduced = send("initialized", INITIALIZED);
+        CompletableFuture<Outcome> initialized = send("initialized", INITIALIZED);
         send("first", OTHER);
         send("second", OTHER);
         assertThat(begun).containsExactly("initialized");
 
-        introduced.complete(new Outcome.Done());
+        initialized.complete(new Outcome.Done());
 
         assertThat(begun).containsExactly("initialized", "first", "second");
     }
@@ -99,11 +99,11 @@ class SendQueueTest {
     @Test
     void othersBeginBeforeAnybodyHearsOfTheAnswer() {
         place.complete("here");
-        CompletableFuture<Outcome> introduced = new CompletableFuture<>();
-        departures.send(INITIALIZED, where -> introduced).thenRun(() -> begun.add("heard"));
+        CompletableFuture<Outcome> initialized = new CompletableFuture<>();
+        queue.send(INITIALIZED, where -> initialized).thenRun(() -> begun.add("heard"));
         send("first", OTHER);
 
-        introduced.complete(new Outcome.Done());
+        initialized.complete(new Outcome.Done());
 
         assertThat(begun).containsExactly("first", "heard");
     }
@@ -111,10 +111,10 @@ class SendQueueTest {
     @Test
     void anIntroductionThatFailsStopsNobody() {
         place.complete("here");
-        CompletableFuture<Outcome> introduced = send("initialized", INITIALIZED);
+        CompletableFuture<Outcome> initialized = send("initialized", INITIALIZED);
         send("first", OTHER);
 
-        introduced.completeExceptionally(new IllegalStateException("no"));
+        initialized.completeExceptionally(new IllegalStateException("no"));
 
         assertThat(begun).containsExactly("initialized", "first");
     }
@@ -123,7 +123,7 @@ class SendQueueTest {
     void whoCannotBeginIsToldAndStopsNobody() {
         place.complete("here");
 
-        CompletableFuture<Outcome> sent = departures.send(OTHER, where -> {
+        CompletableFuture<Outcome> sent = queue.send(OTHER, where -> {
             throw new IllegalStateException("no");
         });
         send("next", OTHER);
@@ -134,7 +134,7 @@ class SendQueueTest {
 
     @Test
     void whatIsSentWhileAnotherBeginsComesBehindWhatWaits() {
-        departures.send(OTHER, where -> {
+        queue.send(OTHER, where -> {
             send("inner", OTHER);
             begun.add("outer");
             return CompletableFuture.completedFuture(new Outcome.Done());
@@ -150,7 +150,7 @@ class SendQueueTest {
         List<String> places = new ArrayList<>();
         place.complete("here");
         place = new CompletableFuture<>();
-        CompletableFuture<Outcome> sent = departures.send(OTHER, where -> {
+        CompletableFuture<Outcome> sent = queue.send(OTHER, where -> {
             places.add(where);
             return CompletableFuture.completedFuture(new Outcome.Done());
         });
@@ -166,15 +166,15 @@ class SendQueueTest {
     void whatIsTakenBackBeforeItHasBegunNeverBegins() {
         Envelope second = message("notifications/progress");
         send("first", OTHER);
-        CompletableFuture<Outcome> sent = departures.send(second, where -> {
+        CompletableFuture<Outcome> sent = queue.send(second, where -> {
             throw new IllegalStateException("taken back");
         });
 
-        assertThat(departures.withdraw(second)).isTrue();
+        assertThat(queue.withdraw(second)).isTrue();
 
         assertThat(sent).isCompletedWithValue(new Outcome.Cancelled());
         place.complete("here");
         assertThat(begun).containsExactly("first");
-        assertThat(departures.withdraw(OTHER)).isFalse();
+        assertThat(queue.withdraw(OTHER)).isFalse();
     }
 }

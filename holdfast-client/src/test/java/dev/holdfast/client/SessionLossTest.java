@@ -120,7 +120,7 @@ class SessionLossTest {
         server.then((request, reply) -> reply.rst()).then((request, reply) -> reply.status(404));
 
         assertLostWithItsSession(now(send(session, HARMLESS)));
-        assertThat(recorder.news).contains("gone");
+        assertThat(recorder.heard).contains("gone");
     }
 
     @ParameterizedTest
@@ -129,13 +129,13 @@ class SessionLossTest {
         server.then((request, reply) -> reply.status(202));
         ServerSession session = overHttpSse(
                 remote(server.uri()),
-                (request, reply) ->
-                        reply.once(() -> recorder.news.contains("reconnecting")).rst());
+                (request, reply) -> reply.once(() -> recorder.heard.contains("reconnecting"))
+                        .rst());
         server.then((request, reply) -> reply.status(status, LONG_PAUSE));
 
         assertThat(now(session.post(Recorder.initialized(), NO_CONTEXT))).isEqualTo(new Outcome.Done());
         assertThat(now(send(session, NEVER))).isEqualTo(new Outcome.SessionGone());
-        assertThat(recorder.news).contains("gone");
+        assertThat(recorder.heard).contains("gone");
     }
 
     @Test
@@ -165,7 +165,7 @@ class SessionLossTest {
         ServerSession session = overStreamableHttp();
         server.then((request, reply) -> reply.status(503, LONG_PAUSE));
         CompletionStage<Outcome> waiting = send(session, NEVER);
-        Eventually.await(() -> recorder.news.contains("reconnecting"), () -> "that the server is away");
+        Eventually.await(() -> recorder.heard.contains("reconnecting"), () -> "that the server is away");
 
         lose(session);
 
@@ -212,7 +212,7 @@ class SessionLossTest {
                 headers);
     }
 
-    private static ScriptedServer.Act introduction(String session) {
+    private static ScriptedServer.Act initializing(String session) {
         return result(
                 "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{},\"serverInfo\":{\"name\":\"t\",\"version\":\"1\"}}",
                 "Mcp-Session-Id: " + session);
@@ -220,20 +220,20 @@ class SessionLossTest {
 
     @Test
     void harmlessCallThatMayHaveRunInTheLostSessionIsNotToldAsUnsentByTheNext() {
-        server.then(introduction("s1"))
+        server.then(initializing("s1"))
                 .then((request, reply) -> reply.status(202))
                 .then(result(
                         "{\"tools\":[{\"name\":\"t\",\"inputSchema\":{},\"annotations\":{\"readOnlyHint\":true}}]}"))
                 .then((request, reply) -> reply.rst())
                 .then((request, reply) -> reply.status(404))
-                .then(introduction("s2"))
+                .then(initializing("s2"))
                 .then((request, reply) -> reply.status(202));
-        // more often than anybody with this patience asks
+        // more often than anybody with this retry timeout asks
         for (int i = 0; i < 20; i++) {
             server.then((request, reply) -> reply.status(503));
         }
         HeldSession session = new HeldSession(
-                remote(server.uri()).withLimits(ClientLimits.DEFAULT.withPatience(Duration.ofSeconds(5))),
+                remote(server.uri()).withLimits(ClientLimits.DEFAULT.withRetryTimeout(Duration.ofSeconds(5))),
                 SessionOpener.Protocol.STREAMABLE_HTTP,
                 recorder,
                 SessionWatch.NONE);

@@ -23,12 +23,12 @@ class ThrottleTest {
 
     @Test
     void theFirstTimeIsAtOnceAndTheNextAtTheEndOfTheTimeOnceForAll() {
-        Throttle seldom = new Throttle(Duration.ofHours(1), this::later, () -> done++);
+        Throttle throttle = new Throttle(Duration.ofHours(1), this::later, () -> done++);
 
-        seldom.ask();
+        throttle.ask();
         assertThat(done).isOne();
-        seldom.ask();
-        seldom.ask();
+        throttle.ask();
+        throttle.ask();
         assertThat(done).isOne();
         assertThat(waits).singleElement().satisfies(millis -> assertThat(millis).isBetween(3_590_000L, 3_600_001L));
 
@@ -38,10 +38,10 @@ class ThrottleTest {
 
     @Test
     void whoAsksAfterTheTimeGetsItAtOnce() {
-        Throttle seldom = new Throttle(Duration.ZERO, this::later, () -> done++);
+        Throttle throttle = new Throttle(Duration.ZERO, this::later, () -> done++);
 
-        seldom.ask();
-        seldom.ask();
+        throttle.ask();
+        throttle.ask();
 
         assertThat(done).isEqualTo(2);
         assertThat(due).isEmpty();

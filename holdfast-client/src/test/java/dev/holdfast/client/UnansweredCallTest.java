@@ -29,7 +29,7 @@ class UnansweredCallTest {
     private final Recorder recorder = new Recorder();
     /** What is said to a ping. */
     private volatile ScriptedServer.Act pinged = (request, reply) -> reply.status(202);
-    /** Where news come. */
+    /** Where notifications come. */
     private final CompletableFuture<ScriptedServer.Reply> listening = new CompletableFuture<>();
 
     private ScriptedServer server;
@@ -94,7 +94,7 @@ class UnansweredCallTest {
         assertUnknown(now(send(NEVER)), true);
         assertThat(asked("tools/call")).isEqualTo(1);
         assertThat(asked("initialize")).isEqualTo(2);
-        assertThat(recorder.news).contains("gone");
+        assertThat(recorder.heard).contains("gone");
         assertThat(session.successor()).isPresent();
     }
 
@@ -103,7 +103,7 @@ class UnansweredCallTest {
         pinged = (request, reply) -> reply.gone();
 
         assertUnknown(now(send(NEVER)), true);
-        assertThat(recorder.news).contains("gone");
+        assertThat(recorder.heard).contains("gone");
     }
 
     @Test
@@ -112,7 +112,7 @@ class UnansweredCallTest {
 
         assertUnknown(now(send(NEVER)), false);
         assertThat(asked("initialize")).isEqualTo(1);
-        assertThat(recorder.news).doesNotContain("gone");
+        assertThat(recorder.heard).doesNotContain("gone");
     }
 
     @Test

@@ -77,7 +77,7 @@ final class ConnectCommand implements Runnable {
                 .connectTimeout(CONNECT_TIMEOUT)
                 .build();
         ClientLimits limits = ClientLimits.DEFAULT
-                .withPatience(settings.get(Knobs.PATIENCE))
+                .withRetryTimeout(settings.get(Knobs.PATIENCE))
                 .withSilence(settings.get(Knobs.MAX_SILENCE));
         Bridge bridge = new Bridge(
                 RemoteServer.at(uri, http, clock, Runnable::run)

@@ -60,7 +60,7 @@ public final class UpstreamBackendBuilder {
 
     /** For how long a message is tried to be sent, and a broken stream to be resumed, 0 to 1 day. Default 2 minutes. */
     public UpstreamBackendBuilder patience(Duration value) {
-        limits = limits.withPatience(within("patience", Duration.ZERO, value, DAY));
+        limits = limits.withRetryTimeout(within("patience", Duration.ZERO, value, DAY));
         return this;
     }
 

@@ -30,7 +30,7 @@ import org.slf4j.LoggerFactory;
 final class WatchedSender implements HttpSender {
     private static final Logger logger = LoggerFactory.getLogger(WatchedSender.class);
     /** How long requests fail before it is told: a server may restart. */
-    private static final Duration PATIENCE = Duration.ofSeconds(5);
+    private static final Duration TOLD_AFTER = Duration.ofSeconds(5);
 
     /** What fails later than this behind the last is something else: whoever waits for a server asks more often. */
     private static final long APART = Duration.ofMinutes(1).toNanos();
@@ -40,20 +40,20 @@ final class WatchedSender implements HttpSender {
 
     private final HttpSender sender;
     private final URI server;
-    private final long patience;
+    private final long toldAfter;
     private volatile boolean fails;
     private long since;
     private long last;
     private boolean told;
 
     WatchedSender(HttpSender sender, URI server) {
-        this(sender, server, PATIENCE);
+        this(sender, server, TOLD_AFTER);
     }
 
-    WatchedSender(HttpSender sender, URI server, Duration patience) {
+    WatchedSender(HttpSender sender, URI server, Duration toldAfter) {
         this.sender = sender;
         this.server = server;
-        this.patience = patience.toNanos();
+        this.toldAfter = toldAfter.toNanos();
     }
 
     @Override
@@ -116,7 +116,7 @@ final class WatchedSender implements HttpSender {
             if (!again) {
                 since = now;
             }
-            if (!again || told || now - since < patience) {
+            if (!again || told || now - since < toldAfter) {
                 return;
             }
             told = true;

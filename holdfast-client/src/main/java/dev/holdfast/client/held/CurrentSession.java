@@ -169,7 +169,7 @@ final class CurrentSession {
             Envelope initialize, Object context, int number, CompletableFuture<Place> next, int more) {
         MessageSink sink = message -> {
             if (message.kind() == Envelope.Kind.RESPONSE && message.id().equals(initialize.id())) {
-                setup.introduced(message);
+                setup.negotiated(message);
             }
             return application.message(asked.toApplication(message, number));
         };
@@ -255,7 +255,7 @@ final class CurrentSession {
     private void replaceNow(int number, CompletableFuture<Place> next) {
         CompletableFuture<Place> deadline = new CompletableFuture<>();
         Future<?> late = server.later(
-                server.limits().patience().toMillis(), () -> deadline.complete(new Place.Lost(newest.get())));
+                server.limits().retryTimeout().toMillis(), () -> deadline.complete(new Place.Lost(newest.get())));
         attempt(number, deadline);
         deadline.thenAccept(found -> {
             late.cancel(false);
@@ -293,7 +293,7 @@ final class CurrentSession {
                         return CompletableFuture.completedFuture(
                                 notOpened(((SessionOpener.NotOpened) result).outcome()));
                     }
-                    introduced(answer.join());
+                    negotiated(answer.join());
                     return restore(open.session(), said.context(), number).thenApply(outcome -> {
                         if (outcome instanceof Outcome.Done) {
                             deadline.complete(new Place.At(number, open.session()));
@@ -331,7 +331,7 @@ final class CurrentSession {
     }
 
     /** The application goes on in the revision that it was told of. */
-    private void introduced(Envelope answer) {
+    private void negotiated(Envelope answer) {
         setup.promised(answer);
         String before = setup.revision().orElse("none");
         String now = answer.protocolVersion().orElse("none");

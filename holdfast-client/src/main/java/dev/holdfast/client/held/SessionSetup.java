@@ -50,7 +50,7 @@ final class SessionSetup {
     }
 
     /** The application has the answer to its {@code initialize}, and speaks the revision that it names. */
-    void introduced(Envelope answer) {
+    void negotiated(Envelope answer) {
         revision = answer.protocolVersion();
         promised(answer);
     }

@@ -418,14 +418,14 @@ public final class HttpExchange {
                 return;
             }
             ExchangeEnd broken = new ExchangeEnd.StreamBroken(cause);
-            boolean news = how.compareAndSet(null, broken);
+            boolean first = how.compareAndSet(null, broken);
             if (!read) {
                 cancelSubscription();
             }
             if (cause instanceof AbortedException) {
                 cancelCheck();
                 done.complete(broken);
-            } else if (news) {
+            } else if (first) {
                 endBehindHandover(broken);
             }
         }

@@ -25,7 +25,9 @@ final class SseParser {
 
     private final int most;
     private final Consumer<SseEvent> events;
+    /** The beginning of a line whose end has not come. */
     private Buffer line = new Buffer();
+
     private Buffer data = new Buffer();
     private boolean afterReturn;
     private boolean begun;
@@ -38,34 +40,12 @@ final class SseParser {
     private OptionalLong retry = OptionalLong.empty();
     private boolean commented;
 
-    /** Bytes that can be looked at without a copy. */
+    /** Bytes that can be read without a copy. */
     private static final class Buffer extends ByteArrayOutputStream {
         private static final int KEPT = 16_384;
 
-        private boolean has(byte[] text, int from) {
-            return count >= from + text.length && Arrays.equals(buf, from, from + text.length, text, 0, text.length);
-        }
-
-        private int colon(int from) {
-            int at = from;
-            while (at < count && buf[at] != ':') {
-                at++;
-            }
-            return at;
-        }
-
-        /** Where the value of a field begins whose name ends here. */
-        private int value(int colon) {
-            int at = Math.min(colon + 1, count);
-            return at < count && buf[at] == ' ' ? at + 1 : at;
-        }
-
-        private void copyTo(Buffer other, int from) {
-            other.write(buf, from, count - from);
-        }
-
-        private String text(int from, int to) {
-            return new String(buf, from, to - from, UTF_8);
+        private byte[] bytes() {
+            return buf;
         }
 
         /** An empty one: this, unless it has grown large. */
@@ -116,90 +96,107 @@ final class SseParser {
     }
 
     void read(ByteBuffer bytes) throws OversizedEventException {
+        byte[] part = new byte[bytes.remaining()];
+        bytes.get(part);
         // no field of an event begins so
-        bare |= !begun && line.size() == 0 && bytes.hasRemaining() && bytes.get(bytes.position()) == '{';
+        bare |= !begun && line.size() == 0 && part.length > 0 && part[0] == '{';
         if (bare) {
-            byte[] part = new byte[bytes.remaining()];
-            bytes.get(part);
-            data.write(part, 0, part.length);
-            requireRoom();
+            append(part, 0, part.length);
+            return;
         }
-        while (bytes.hasRemaining()) {
-            if (afterReturn) {
-                afterReturn = false;
-                if (bytes.get(bytes.position()) == '\n') {
-                    bytes.get();
-                    continue;
-                }
+        int from = afterReturn && part.length > 0 && part[0] == '\n' ? 1 : 0;
+        afterReturn &= part.length == 0;
+        while (from < part.length) {
+            int end = from;
+            while (end < part.length && part[end] != '\n' && part[end] != '\r') {
+                end++;
             }
-            take(bytes);
-            if (bytes.hasRemaining()) {
-                afterReturn = bytes.get() == '\r';
-                line();
-                line = line.size() == 0 ? line : line.emptied();
+            if (end == part.length) {
+                keep(part, from, end);
+                return;
+            }
+            if (line.size() == 0) {
+                line(part, from, end);
+            } else {
+                keep(part, from, end);
+                line(line.bytes(), 0, line.size());
+                line = line.emptied();
+            }
+            from = end + 1;
+            if (part[end] == '\r') {
+                afterReturn = from == part.length;
+                from += !afterReturn && part[from] == '\n' ? 1 : 0;
             }
         }
     }
 
-    /** Takes what has come of a line, and stops before its end. */
-    private void take(ByteBuffer bytes) throws OversizedEventException {
-        int end = bytes.position();
-        while (end < bytes.limit() && bytes.get(end) != '\n' && bytes.get(end) != '\r') {
-            end++;
-        }
-        int length = end - bytes.position();
-        int kept = Math.min(length, Math.max(0, FRAMING - line.size()));
-        byte[] part = new byte[kept];
-        bytes.get(part);
-        line.write(part, 0, kept);
-        if (kept < length && line.has(DATA, start())) {
-            if ((long) data.size() + line.size() + length - kept > (long) most + FRAMING) {
+    /** Keeps what has come of a line. */
+    private void keep(byte[] part, int from, int to) throws OversizedEventException {
+        int framing = Math.min(to, from + Math.max(0, FRAMING - line.size()));
+        line.write(part, from, framing - from);
+        if (framing < to && startsWith(DATA, line.bytes(), start(line.bytes(), 0, line.size()), line.size())) {
+            if ((long) data.size() + line.size() + to - framing > (long) most + FRAMING) {
                 throw new OversizedEventException(most, id);
             }
-            byte[] rest = new byte[length - kept];
-            bytes.get(rest);
-            line.write(rest, 0, rest.length);
+            line.write(part, framing, to - framing);
         }
-        bytes.position(end);
     }
 
-    /** Where the line begins that is being read: the first one may have a mark before it. */
-    private int start() {
-        return !begun && line.has(BYTE_ORDER_MARK, 0) ? BYTE_ORDER_MARK.length : 0;
+    /** Where a line begins: the first one may have a mark before it. */
+    private int start(byte[] bytes, int from, int to) {
+        return !begun && startsWith(BYTE_ORDER_MARK, bytes, from, to) ? from + BYTE_ORDER_MARK.length : from;
     }
 
-    private void line() throws OversizedEventException {
-        int from = begun ? 0 : start();
+    private static boolean startsWith(byte[] text, byte[] bytes, int from, int to) {
+        return to - from >= text.length && Arrays.equals(bytes, from, from + text.length, text, 0, text.length);
+    }
+
+    private void line(byte[] bytes, int first, int to) throws OversizedEventException {
+        int from = begun ? first : start(bytes, first, to);
         begun = true;
-        if (line.size() == from) {
+        if (from == to) {
             dispatch();
             return;
         }
-        int colon = line.colon(from);
+        int colon = from;
+        while (colon < to && bytes[colon] != ':') {
+            colon++;
+        }
         if (colon == from) {
             commented = true;
             return;
         }
-        int value = line.value(colon);
-        switch (line.text(from, colon)) {
+        int value = Math.min(colon + 1, to);
+        value += value < to && bytes[value] == ' ' ? 1 : 0;
+        // of a name, or a value that is none, the beginning is enough
+        int end = Math.min(to, value + FRAMING);
+        switch (new String(bytes, from, Math.min(colon - from, FRAMING), UTF_8)) {
             case "data" -> {
                 if (hasData) {
                     data.write('\n');
                 }
                 hasData = true;
-                line.copyTo(data, value);
-                requireRoom();
+                append(bytes, value, to);
             }
-            case "id" -> id(value);
-            case "event" -> name = line.text(value, line.size());
-            case "retry" -> retry(line.text(value, line.size()));
+            case "id" -> {
+                // the standard ignores one that no header can carry for its NUL; one that is too long for any is
+                // ignored too
+                String text = new String(bytes, value, end - value, UTF_8);
+                id = to - value > SseEvent.LONGEST_ID || text.indexOf('\0') >= 0 ? id : Optional.of(text);
+            }
+            case "event" -> name = new String(bytes, value, end - value, UTF_8);
+            case "retry" -> {
+                String digits = new String(bytes, value, end - value, UTF_8);
+                retry = digits.matches("[0-9]{1,9}") ? OptionalLong.of(Long.parseLong(digits)) : retry;
+            }
             default -> {
                 // the standard says to ignore what it does not name
             }
         }
     }
 
-    private void requireRoom() throws OversizedEventException {
+    private void append(byte[] bytes, int from, int to) throws OversizedEventException {
+        data.write(bytes, from, to - from);
         if (data.size() > most) {
             throw new OversizedEventException(most, id);
         }
@@ -215,20 +212,6 @@ final class SseParser {
             dispatch();
         }
         return bare;
-    }
-
-    /** The standard ignores an id that no header can carry for its NUL; one that is too long for any is ignored too. */
-    private void id(int value) {
-        if (line.size() - value > SseEvent.LONGEST_ID) {
-            return;
-        }
-        String text = line.text(value, line.size());
-        id = text.indexOf('\0') < 0 ? Optional.of(text) : id;
-    }
-
-    private void retry(String digits) {
-        boolean number = digits.matches("[0-9]{1,9}");
-        retry = number ? OptionalLong.of(Long.parseLong(digits)) : retry;
     }
 
     private void dispatch() {

@@ -51,7 +51,7 @@ class HeldSessionTest {
     private final ExecutorService threads = Executors.newCachedThreadPool();
     private final List<String> received = new CopyOnWriteArrayList<>();
     private final List<String> told = new CopyOnWriteArrayList<>();
-    private final List<String> news = new CopyOnWriteArrayList<>();
+    private final List<String> heard = new CopyOnWriteArrayList<>();
     private HttpServer server;
     private HeldSession session;
     private final AtomicInteger sessions = new AtomicInteger();
@@ -89,12 +89,12 @@ class HeldSessionTest {
 
         @Override
         public void sessionReplaced() {
-            news.add("replaced");
+            heard.add("replaced");
         }
 
         @Override
         public void failed(Throwable failure) {
-            news.add("failed");
+            heard.add("failed");
         }
     };
 
@@ -156,8 +156,8 @@ class HeldSessionTest {
             answer(exchange, 403, "");
             return;
         }
-        boolean introduction = message.method().equals("notifications/initialized");
-        if (introduction && shortLived.getAndUpdate(left -> Math.max(0, left - 1)) > 0) {
+        boolean initialized = message.method().equals("notifications/initialized");
+        if (initialized && shortLived.getAndUpdate(left -> Math.max(0, left - 1)) > 0) {
             sessions.incrementAndGet();
         }
         boolean unknown = forgets || !("s" + sessions.get()).equals(id);
@@ -168,7 +168,7 @@ class HeldSessionTest {
         told.add((id == null ? "" : id) + " " + message.method()
                 + message.id().map(known -> " " + known.token()).orElse(""));
         if (message.kind() != Envelope.Kind.REQUEST) {
-            if (introduction) {
+            if (initialized) {
                 await(introductionHeld);
             }
             answer(exchange, 202, "");
@@ -249,7 +249,7 @@ class HeldSessionTest {
     void aCallInTheSameBreathWaitsUntilTheServerHasTheIntroduction() {
         send(INITIALIZE);
         introductionHeld = new CountDownLatch(1);
-        CompletionStage<Outcome> introduced = session.send(
+        CompletionStage<Outcome> initialized = session.send(
                 envelope("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"), ServerSession.NO_CONTEXT);
         CompletionStage<Outcome> called = session.send(
                 envelope("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}"), ServerSession.NO_CONTEXT);
@@ -260,7 +260,7 @@ class HeldSessionTest {
 
         introductionHeld.countDown();
 
-        assertThat(introduced
+        assertThat(initialized
                         .toCompletableFuture()
                         .orTimeout(20, TimeUnit.SECONDS)
                         .join())
@@ -284,8 +284,8 @@ class HeldSessionTest {
                         " initialize \"holdfast-1\"",
                         "s3 notifications/initialized",
                         "s3 tools/call 1");
-        Eventually.await(() -> !news.isEmpty(), () -> "that the session was replaced");
-        assertThat(news).containsExactly("replaced");
+        Eventually.await(() -> !heard.isEmpty(), () -> "that the session was replaced");
+        assertThat(heard).containsExactly("replaced");
     }
 
     @Test
@@ -385,7 +385,7 @@ class HeldSessionTest {
     @Test
     void endOfAnOutageIsToldThoughTheSessionThatNoticedItWasGivenUp() {
         session.close();
-        session = held(ClientLimits.DEFAULT.withPatience(Duration.ofMillis(300)));
+        session = held(ClientLimits.DEFAULT.withRetryTimeout(Duration.ofMillis(300)));
         busy = true;
         assertThat(send(INITIALIZE)).isInstanceOf(Outcome.NotSent.class);
         assertThat(outages).containsExactly("begun");
@@ -419,7 +419,7 @@ class HeldSessionTest {
         sessions.incrementAndGet();
         refusesInitialize = true;
         assertThat(call(1, "writes")).isEqualTo(new Outcome.SessionGone());
-        assertThat(news).containsExactly("failed");
+        assertThat(heard).containsExactly("failed");
 
         refusesInitialize = false;
 
@@ -435,8 +435,8 @@ class HeldSessionTest {
         assertThat(call(1, "writes")).isEqualTo(new Outcome.Done());
 
         assertThat(told.stream().filter(line -> line.contains("tools/call"))).hasSize(1);
-        Eventually.await(() -> !news.isEmpty(), () -> "that the session was replaced");
-        assertThat(news).containsExactly("replaced");
+        Eventually.await(() -> !heard.isEmpty(), () -> "that the session was replaced");
+        assertThat(heard).containsExactly("replaced");
     }
 
     @Test
@@ -455,7 +455,7 @@ class HeldSessionTest {
                 () -> clock.getActiveCount() == 0
                         && clock.getQueue().stream().allMatch(task -> ((Future<?>) task).isDone()),
                 () -> "that nothing is to be done any more");
-        assertThat(news).isEmpty();
+        assertThat(heard).isEmpty();
     }
 
     @Test
@@ -483,8 +483,8 @@ class HeldSessionTest {
     }
 
     @Test
-    void sessionsThatAreLostAtOnceAreReplacedWithPausesUntilThePatienceIsOver() throws Exception {
-        session = held(ClientLimits.DEFAULT.withPatience(Duration.ofSeconds(2)));
+    void sessionsThatAreLostAtOnceAreReplacedWithPausesUntilTheRetryTimeoutIsOver() throws Exception {
+        session = held(ClientLimits.DEFAULT.withRetryTimeout(Duration.ofSeconds(2)));
         begin();
         forgets = true;
 
@@ -503,8 +503,8 @@ class HeldSessionTest {
             assertThat(call(i, "writes")).isEqualTo(new Outcome.Done());
         }
 
-        Eventually.await(() -> news.size() >= 50, () -> "that 50 sessions were replaced");
-        assertThat(news).hasSize(50).containsOnly("replaced");
+        Eventually.await(() -> heard.size() >= 50, () -> "that 50 sessions were replaced");
+        assertThat(heard).hasSize(50).containsOnly("replaced");
     }
 
     @Test

@@ -10,10 +10,10 @@ import org.junit.jupiter.api.Test;
 @Tag("jdk")
 class HeartbeatWatchTest {
     private final HeartbeatWatch watch = new HeartbeatWatch(Duration.ZERO);
-    private final HeartbeatWatch.Rhythm beats = new HeartbeatWatch.Rhythm(watch);
+    private final HeartbeatWatch.Rhythm rhythm = new HeartbeatWatch.Rhythm(watch);
 
     private void comment(double seconds) {
-        beats.bytes((long) (seconds * 1e9), true, true);
+        rhythm.bytes((long) (seconds * 1e9), true, true);
     }
 
     private long limitSeconds() {
@@ -51,8 +51,8 @@ class HeartbeatWatchTest {
     @Test
     void beatInTwoPartsIsOne() {
         for (int i = 0; i < 2; i++) {
-            beats.bytes(Duration.ofSeconds(15).toNanos(), false, false);
-            beats.bytes(Duration.ofMillis(110).toNanos(), true, true);
+            rhythm.bytes(Duration.ofSeconds(15).toNanos(), false, false);
+            rhythm.bytes(Duration.ofMillis(110).toNanos(), true, true);
         }
 
         assertThat(limitSeconds()).isEqualTo(45);

@@ -324,7 +324,7 @@ public final class HoldfastClientTransport implements McpClientTransport {
 
         /** For how long a message is tried to be sent, and a broken stream to be resumed, zero and up. Default 2 minutes. */
         public Builder patience(Duration value) {
-            limits = limits.withPatience(value);
+            limits = limits.withRetryTimeout(value);
             return this;
         }
 

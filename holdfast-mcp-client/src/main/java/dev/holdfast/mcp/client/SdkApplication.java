@@ -168,9 +168,9 @@ final class SdkApplication implements SessionWatch {
         return new McpTransportException("refused by the server: " + answer.getMessage() + aside, answer);
     }
 
-    private void tellListener(Consumer<ClientListener> news) {
+    private void tellListener(Consumer<ClientListener> event) {
         try {
-            news.accept(listener);
+            event.accept(listener);
         } catch (RuntimeException e) {
             log.error("the listener of the connection to {} failed", server, e);
         }
