@@ -14,7 +14,7 @@ import java.util.Optional;
  * {@link SseEvent#LONGEST_ID} does not come to here: its event has no id, and the cursor stays where it was.
  */
 final class Cursor {
-    /** So many ids are remembered; a server that repeats more than this repeats everything. */
+    /** How many ids are remembered. A server that repeats more events than that repeats all of them. */
     private static final int REMEMBERED = 256;
 
     private final boolean wanted;
@@ -58,7 +58,7 @@ final class Cursor {
         recent.clear();
     }
 
-    /** The place is now behind this event, which cannot be read. */
+    /** Moves past an event that cannot be read. */
     void skip(String id) {
         passed(new SseEvent(Optional.of(id), SseEvent.MESSAGE, new byte[0]));
     }
@@ -79,7 +79,7 @@ final class Cursor {
         return !same || unusable;
     }
 
-    /** The event was taken: the place is behind it. */
+    /** The event was taken: the stream is resumed after it. */
     void passed(SseEvent event) {
         String id = event.id().orElse("");
         if (id.isEmpty()) {

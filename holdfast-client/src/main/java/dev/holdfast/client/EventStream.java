@@ -32,7 +32,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class EventStream implements StreamHandler {
     private static final CompletionStage<Void> TAKEN = CompletableFuture.completedFuture(null);
-    /** A connection that lasted so long, its silence at the end not counted, proves that the server is there. */
+    /** A connection that lasts this long, without the silence at its end, proves that the server works. */
     private static final long PROOF_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     /** How long the head of a resumed stream may take: the missing events are there, so the server has nothing to wait for. */
@@ -44,7 +44,7 @@ final class EventStream implements StreamHandler {
     /** What the TypeScript SDK replays for an event without data. */
     private static final byte[] EMPTY = {'{', '}'};
 
-    /** How long a server may keep a stream open behind what it was for. */
+    /** How long a server may keep a stream open after the response that it was for. */
     private static final long LINGER_MILLIS = 5_000;
 
     private final ServerSession session;
@@ -178,7 +178,7 @@ final class EventStream implements StreamHandler {
             return TAKEN;
         }
         if (data.length > 0 && event.id().isPresent() && cursor.usable()) {
-            // what has no place may be the same each time
+            // an event without an id may be the same one on each connection
             retry.succeeded();
         }
         return message && !Arrays.equals(data, EMPTY)
@@ -406,9 +406,12 @@ final class EventStream implements StreamHandler {
         return open == null || open.end().isDone();
     }
 
-    /** Ends its connection, so that it is resumed on another. */
+    /** Ends its connection, so that it is resumed on another, once what has come on this one is taken. */
     void interrupt() {
-        abort("the server was silent on another connection");
+        HttpExchange open = current;
+        if (open != null) {
+            open.interrupt("the server was silent on another connection");
+        }
     }
 
     /**
@@ -428,13 +431,9 @@ final class EventStream implements StreamHandler {
         if (pending != null) {
             pending.cancel(false);
         }
-        abort("the stream is not wanted any more");
-    }
-
-    private void abort(String reason) {
         HttpExchange open = current;
         if (open != null) {
-            open.abort(reason);
+            open.abort("the stream is not wanted any more");
         }
     }
 

@@ -261,7 +261,8 @@ final class MessageExchange extends StreamOwner {
     private void refused(PostOutcome said, ExchangeEnd.Answer answer, HttpRequest request) {
         HttpStatusException status = HttpStatusException.of(answer);
         if (said == PostOutcome.NO_SESSION) {
-            // it did not execute this attempt where the status says so, but perhaps one before
+            // a status of 4xx, or a redirect that keeps the request, says that this attempt was not executed; an
+            // earlier one may have been
             if (!NOT_EXECUTED.contains(answer.status()) && answer.status() / 100 != 4) {
                 over(Executed.PERHAPS);
             }
@@ -418,7 +419,7 @@ final class MessageExchange extends StreamOwner {
             if (response.heard()) {
                 expectAnswerElsewhere();
             } else if (attempt == Attempt.ANSWERED_ELSEWHERE) {
-                // who does not answer a ping either is given up
+                // a server that does not answer a ping either is given up
                 settle().thenAccept(found -> unheard(found == Finding.GONE || found == Finding.UNKNOWN));
             }
         });

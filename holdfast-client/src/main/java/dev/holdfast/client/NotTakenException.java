@@ -6,7 +6,7 @@ import java.io.IOException;
 public final class NotTakenException extends IOException {
     private static final long serialVersionUID = 1L;
 
-    /** With a sentence for whoever sent it. */
+    /** With a sentence for the sender. */
     public NotTakenException(String message) {
         super(message);
     }

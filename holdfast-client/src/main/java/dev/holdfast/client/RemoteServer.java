@@ -12,20 +12,15 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 
-/** A server at a URL, and how to deal with it. Immutable; serves any number of sessions. */
-public final class RemoteServer {
-    private final URI uri;
-    private final HttpResources resources;
-    private final Requests requests;
-    private final ClientLimits limits;
-
-    private RemoteServer(URI uri, HttpResources resources, Requests requests, ClientLimits limits) {
-        this.uri = uri;
-        this.resources = resources;
-        this.requests = requests;
-        this.limits = limits;
-    }
-
+/**
+ * A server at a URL, and how to deal with it. Serves any number of sessions.
+ *
+ * @param uri the endpoint
+ * @param resources what its exchanges are made with
+ * @param requests how requests to it look
+ * @param limits how long is tried, and how much is taken
+ */
+public record RemoteServer(URI uri, HttpResources resources, Requests requests, ClientLimits limits) {
     /**
      * A server with plain requests and the default limits.
      *
@@ -70,21 +65,6 @@ public final class RemoteServer {
         return new RemoteServer(uri, resources.withRedirects(Redirects.WITHIN_ORIGIN), requests, limits);
     }
 
-    /** The endpoint. */
-    public URI uri() {
-        return uri;
-    }
-
-    /** How requests to it look. */
-    public Requests requests() {
-        return requests;
-    }
-
-    /** How long is tried, and how much is taken. */
-    public ClientLimits limits() {
-        return limits;
-    }
-
     /** When to try again what fails there. */
     public RetryPolicy retryPolicy() {
         return new RetryPolicy(
@@ -94,9 +74,5 @@ public final class RemoteServer {
     /** Runs a task later, and not on the clock's own thread: it may ask for credentials. */
     public Future<?> later(long millis, Runnable task) {
         return resources.clock().schedule(() -> resources.due().execute(task), millis, TimeUnit.MILLISECONDS);
-    }
-
-    HttpResources resources() {
-        return resources;
     }
 }

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Lets the messages of one session begin in the order in which they came, once there is a place for them to go to. On their connections
- * they may overtake each other, but none overtakes {@code notifications/initialized}: what comes behind that waits for its answer. Safe for
+ * they may overtake each other, but none overtakes {@code notifications/initialized}: later ones wait until that is answered. Safe for
  * use by any thread.
  *
  * @param <P> where messages go to
@@ -96,7 +96,7 @@ public final class SendQueue<P> {
         }
     }
 
-    /** The next message, unless the place has changed: what came behind the change does not go to the place before. */
+    /** The next message, unless the place has changed: a message that came after the change must not go to the old place. */
     private synchronized @Nullable Entry<P> next(CompletableFuture<P> where) {
         Entry<P> next = initializing || beginning || place.get() != where ? null : waiting.poll();
         beginning |= next != null;

@@ -30,7 +30,7 @@ public final class SessionOpener {
     /** There is no session. Where the server answered with an error, that was handed over and the outcome is {@link Outcome.Done}. */
     public record NotOpened(Outcome outcome) implements Result {}
 
-    /** A server that refused Streamable HTTP has so long to name its endpoint of HTTP+SSE. */
+    /** How long a server that refused Streamable HTTP may take to name its endpoint of HTTP+SSE. */
     private static final long FALLBACK_MILLIS = 10_000;
 
     private final RemoteServer server;

@@ -111,7 +111,7 @@ final class SessionProbe {
         }
     }
 
-    /** Who answers it knows the session, be it that pings are unknown there. */
+    /** A server that answers knows the session, even if the answer is that it does not know pings. */
     private static void answered(Envelope ping, byte[] body, CompletableFuture<Finding> finding) {
         if (MessageBodies.answers(ping, body)) {
             finding.complete(MessageBodies.mayDenySession(body) ? Finding.REFUSED : Finding.THERE);

@@ -10,7 +10,7 @@ public interface SessionWatch {
     /** The server cannot be reached, or a stream broke; what was lost is brought back from now on. */
     default void reconnecting(Throwable cause) {}
 
-    /** Everything that was broken is back, after so long. */
+    /** Everything that was broken is back; tells how long that took. */
     default void resumed(Duration away) {}
 
     /** Messages that belong to no request are missing, or may be. */

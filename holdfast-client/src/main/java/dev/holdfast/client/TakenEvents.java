@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class TakenEvents {
     private static final CompletionStage<Void> TAKEN = CompletableFuture.completedFuture(null);
-    /** So many are remembered; older ones that come again are taken again. */
+    /** How many are remembered; older ones are taken again if they come again. */
     private static final int MOST = 1_024;
 
     private static final long FNV_BASIS = 0xcbf29ce484222325L;
@@ -44,7 +44,7 @@ final class TakenEvents {
      * @param stream a number of the stream that brings it
      * @param resumed whether it came on a connection that resumed its stream
      * @param taking takes it
-     * @return completes once the event was taken, on whichever stream, so that what follows on this one comes behind it
+     * @return completes once the event was taken, on whichever stream, so that what follows on this one is taken later
      */
     CompletionStage<Void> once(SseEvent event, int stream, boolean resumed, Supplier<CompletionStage<Void>> taking) {
         String id = event.id().orElse("");

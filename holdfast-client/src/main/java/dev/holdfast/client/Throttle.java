@@ -5,7 +5,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 
-/** Does one thing at most once in a time. Who asks for it sooner gets it at the end of that time, once for all who asked. Thread-safe. */
+/** Runs a task at most once per interval. Requests within the interval are answered together, by one run at its end. Thread-safe. */
 public final class Throttle {
     private final long leastNanos;
     private final Later later;

@@ -52,7 +52,7 @@ import org.jspecify.annotations.Nullable;
  */
 record JettyClient(HttpClient http, Executor threads) implements UpstreamHttp.Client {
     private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(10);
-    /** So long a connection is kept that carries nothing. */
+    /** How long an unused connection is kept. */
     private static final Duration IDLE = Duration.ofMinutes(1);
 
     private static final int MOST_HEADER_BYTES = 64 << 10;
@@ -182,7 +182,7 @@ record JettyClient(HttpClient http, Executor threads) implements UpstreamHttp.Cl
         private final Request request;
         private final BodyHandler<?> handler;
         private final CompletableFuture<@Nullable Void> end = new CompletableFuture<>();
-        /** So many parts are asked for. Above zero there is a demand, or somebody reads. */
+        /** How many parts are requested. Above zero there is a demand, or a thread reads. */
         private final AtomicLong wanted = new AtomicLong();
 
         private volatile @Nullable BodySubscriber<?> taker;

@@ -160,7 +160,7 @@ public final class UpstreamBackend implements Backend, AutoCloseable {
             RepeatRules rules,
             Map<String, Successor> successors)
             implements Backend {
-        /** So long a session is kept for whoever comes back, which has been opened when another one was found to be lost. */
+        /** How long a session that was opened in the place of a lost one is kept for its client. */
         private static final long KEPT_SECONDS = 60;
 
         @Override
@@ -220,7 +220,7 @@ public final class UpstreamBackend implements Backend, AutoCloseable {
             Optional<Successor> successor,
             ScheduledExecutorService clock,
             CompletableFuture<Outcome> end) {
-        /** So many sessions may be lost before one is there. */
+        /** How many sessions may be lost while one is opened. */
         private static final int MOST_LOST = 3;
 
         private static final long PAUSE_MILLIS = 100;
@@ -281,8 +281,8 @@ public final class UpstreamBackend implements Backend, AutoCloseable {
         }
 
         /**
-         * Before the response nothing of the session is committed: whoever waited for what comes earlier to be would never read the
-         * response.
+         * Nothing of the session is committed before the response: waiting for the commit of an earlier message would stop the reader
+         * before the response.
          */
         private CompletionStage<Void> take(Envelope initialize, Envelope message, CompletableFuture<Envelope> answer) {
             CompletionStage<Void> none = CompletableFuture.completedFuture(null);

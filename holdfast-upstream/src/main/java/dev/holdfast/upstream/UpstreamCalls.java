@@ -127,7 +127,7 @@ final class UpstreamCalls {
 
     /**
      * The call is about to end, and runs until its response or its error is sent; false if it ends otherwise. What comes for it from
-     * here on comes behind that.
+     * now on is late.
      */
     synchronized boolean beginsToEnd(Call call) {
         if (call.ending || !running(call)) {
@@ -173,7 +173,7 @@ final class UpstreamCalls {
         }
     }
 
-    /** Those that may run in another session, and that somebody waits for. From here on they are kept by whoever asks. */
+    /** Those that may run in another session, and that somebody waits for. The caller keeps them from now on. */
     synchronized List<InboundMessage> untouched() {
         untouched.forEach(call -> call.room.give());
         return untouched.stream().map(call -> call.request).toList();

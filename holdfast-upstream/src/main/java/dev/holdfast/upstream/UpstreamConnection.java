@@ -69,7 +69,7 @@ final class UpstreamConnection
     private static final Duration LEAST_BETWEEN_GAPS = Duration.ofSeconds(10);
     /** How many messages that cannot be read are told in ten seconds. */
     private static final int MOST_LINES = 3;
-    /** So much may be on its way without a response, and one message more. */
+    /** How many bytes of messages without a response may be on their way; one message may exceed it. */
     private static final long MOST_BYTES = 8 << 20;
     /** What a message costs that has no bytes: its request, and a connection. */
     private static final int MESSAGE_BYTES = 16 << 10;
@@ -87,7 +87,7 @@ final class UpstreamConnection
     private final CompletableFuture<ServerSession> session = new CompletableFuture<>();
     private final SendQueue<ServerSession> queue;
     private final UpstreamCalls calls = new UpstreamCalls();
-    /** So much is on its way without a response. */
+    /** How many bytes of such messages are on their way. */
     private final AtomicLong posted = new AtomicLong();
     /** Whether the session at the upstream is lost. */
     private final AtomicBoolean lost = new AtomicBoolean();
@@ -255,7 +255,7 @@ final class UpstreamConnection
                 : notification;
     }
 
-    /** What comes behind the response belongs to no call any more. */
+    /** What comes after the response belongs to no call any more. */
     private CompletionStage<Void> take(Call call, Envelope message) {
         if (!calls.running(call)) {
             return message(message);
@@ -372,7 +372,7 @@ final class UpstreamConnection
         return calls.runs(call);
     }
 
-    /** Whoever reads the upstream waits for what it passes on. */
+    /** Needs no bound here: each reader of the upstream waits until its message is committed. */
     @Override
     public void sent(int bytes, CompletionStage<Void> commit) {}
 

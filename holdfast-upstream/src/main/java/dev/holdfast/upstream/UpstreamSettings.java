@@ -28,7 +28,7 @@ import org.slf4j.LoggerFactory;
  */
 final class UpstreamSettings {
     private static final Logger log = LoggerFactory.getLogger(UpstreamSettings.class);
-    /** So many credentials are tried in all. */
+    /** How many credentials are tried for a setting. */
     private static final int MOST_ATTEMPTS = 4;
 
     private final UpstreamConnection connection;

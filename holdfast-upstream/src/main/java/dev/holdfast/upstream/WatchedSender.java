@@ -24,7 +24,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Sends by another one, and tells the log when a server has not answered for a while, and when it answers again. An answer is a head, but
- * for one by which a proxy says that it does not reach the server. Of a server that nobody asks nothing is told. Thread-safe; where both
+ * for one by which a proxy says that it does not reach the server. A server that gets no requests is not reported. Thread-safe; where both
  * happens at once, the lines may come in either order.
  */
 final class WatchedSender implements HttpSender {
@@ -32,7 +32,7 @@ final class WatchedSender implements HttpSender {
     /** How long requests fail before it is told: a server may restart. */
     private static final Duration TOLD_AFTER = Duration.ofSeconds(5);
 
-    /** What fails later than this behind the last is something else: whoever waits for a server asks more often. */
+    /** Failures further apart than this belong to different outages: a client that waits for a server asks more often. */
     private static final long APART = Duration.ofMinutes(1).toNanos();
 
     /** Of Cloudflare the last three: the server is down, takes too long to connect, or has no route. */

@@ -37,7 +37,7 @@ final class CurrentSession {
     private static final Envelope INITIALIZED =
             ENVELOPES.message("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}".getBytes(UTF_8));
 
-    /** So many sessions may be lost before one is there for the application's own {@code initialize}. */
+    /** How many sessions may be lost while the application's own {@code initialize} is under way. */
     private static final int MOST_LOST = 3;
     /** A session that is lost sooner than this after its opening is replaced with a delay. */
     private static final long PROOF_NANOS = TimeUnit.SECONDS.toNanos(10);

@@ -37,7 +37,7 @@ public final class HeldSession {
     private static final int MESSAGE_BYTES = 16 << 10;
     /** For each request that may be under way, there is room for a cancellation and an answer. */
     private static final long REQUEST_BYTES = 2 * MESSAGE_BYTES;
-    /** So much may be without an outcome that has no response, and one message more, however few requests may be under way. */
+    /** How many bytes of messages without a response may wait for their outcome at least, however few requests may be under way; one message may exceed it. */
     private static final long LEAST_BYTES = 32 << 20;
 
     private final SessionSetup setup = new SessionSetup();
@@ -48,7 +48,7 @@ public final class HeldSession {
     private final long mostBytes;
     private final AtomicInteger requests = new AtomicInteger();
     private final AtomicLong bytes = new AtomicLong();
-    /** Not by their ids: whoever has a response may use its id again before the outcome is told. */
+    /** Not by their ids: an application that has a response may use its id again before the outcome is known here. */
     private final Set<HeldCall> calls = ConcurrentHashMap.newKeySet();
 
     /** A request of the application, over all sessions that it is tried in. One that was given up enters no session any more. */
@@ -181,7 +181,7 @@ public final class HeldSession {
         });
     }
 
-    /** Sends a request so, unless it is cancelled meanwhile: whoever cancels it finds it waiting, or is found here. */
+    /** Queues a request. A cancellation either finds it in the queue, or was noted before and is found here. */
     private CompletionStage<Outcome> enqueue(HeldCall call, Object context, int moves) {
         CompletionStage<Outcome> sent = enqueue(call.request, at -> call(at, call, context, moves));
         if (call.cancelled()) {
@@ -247,7 +247,7 @@ public final class HeldSession {
         };
     }
 
-    /** A cancellation goes where its call is, behind it, and nowhere if no session has that. */
+    /** A cancellation follows its call to the session that has it; if none has, it is not sent. */
     private CompletionStage<Outcome> notification(Envelope message, Object context) {
         List<HeldCall> cancelled = message.cancelledRequest().stream()
                 .flatMap(id -> calls.stream().filter(call -> call.request.id().equals(Optional.of(id))))

@@ -22,7 +22,7 @@ final class SessionSetup {
     private static final Set<String> SETTINGS =
             Set.of("logging/setLevel", "resources/subscribe", "resources/unsubscribe");
 
-    /** So many subscriptions are remembered; a client with more than this has them at the first server only. */
+    /** How many subscriptions are remembered; further ones are lost with their session. */
     private static final int MOST = 10_000;
 
     private final RepeatRules rules = new RepeatRules();

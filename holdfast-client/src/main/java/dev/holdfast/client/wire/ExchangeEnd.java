@@ -12,7 +12,7 @@ import java.util.concurrent.TimeUnit;
 
 /** How an HTTP exchange ended. */
 public sealed interface ExchangeEnd {
-    /** The failure behind that of a stage. */
+    /** The failure without the {@link CompletionException} that a stage puts around it. */
     static Throwable unwrap(Throwable failure) {
         Throwable cause = failure.getCause();
         return failure instanceof CompletionException && cause != null ? cause : failure;
@@ -26,7 +26,7 @@ public sealed interface ExchangeEnd {
 
     /** With an answer that is no stream of events, or one that nobody can read; its whole body was read, and is empty if it has a coding. */
     record Answer(int status, HttpHeaders headers, byte[] body) implements ExchangeEnd {
-        /** So much is shown of what a head says. */
+        /** How many characters of a header field are shown. */
         private static final int SHOWN = 80;
 
         /** Whether the status is 2xx. */

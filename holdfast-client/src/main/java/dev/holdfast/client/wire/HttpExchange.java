@@ -1,6 +1,7 @@
 package dev.holdfast.client.wire;
 
 import dev.holdfast.ByteBudget;
+import java.io.IOException;
 import java.net.ConnectException;
 import java.net.http.HttpConnectTimeoutException;
 import java.net.http.HttpHeaders;
@@ -167,10 +168,17 @@ public final class HttpExchange {
         return open != null && open.stream && open.busy(nanos);
     }
 
-    /** Ends it from this side, if it has not ended. */
+    /** Ends it from this side, if it has not ended, and gives up what is not handed over yet. */
     public void abort(String why) {
         if (!end.isDone()) {
             abort(new AbortedException(why));
+        }
+    }
+
+    /** Breaks its connection off; what has come on that is handed over before the exchange ends. */
+    public void interrupt(String why) {
+        if (!end.isDone()) {
+            abort(new IOException(why));
         }
     }
 

@@ -13,6 +13,6 @@ public record SseEvent(Optional<String> id, String name, byte[] data) {
     /** The name of an event that carries a JSON-RPC message. */
     public static final String MESSAGE = "message";
 
-    /** So many bytes an id may have: a request header carries it, and readers keep many. A longer one is ignored, and its event has none. */
+    /** How many bytes an id may have, since a request header carries it and readers keep many. A longer one is ignored. */
     public static final int LONGEST_ID = 4_096;
 }

@@ -17,7 +17,7 @@ import java.util.function.Consumer;
  * @see <a href="https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream">HTML, parsing an event stream</a>
  */
 final class SseParser {
-    /** So much is kept of a line without data, and a line with data may have so much beside it. */
+    /** How many bytes are kept of a line without data, and how many a line with data may have in addition. */
     private static final int FRAMING = 8_192;
 
     private static final byte[] BYTE_ORDER_MARK = "\uFEFF".getBytes(UTF_8);

@@ -111,6 +111,19 @@ class ExchangeBodyTest {
         assertThat(now(exchange.end())).isInstanceOf(ExchangeEnd.StreamBroken.class);
     }
 
+    /** The next connection carries the same stream, which is taken by one thread at a time. */
+    @Test
+    void aStreamThatIsInterruptedEndsOnceItsEventIsTaken() {
+        HttpExchange exchange = stream();
+
+        exchange.interrupt("the server was silent on another connection");
+
+        assertThat(cancelled).isTrue();
+        assertThat(exchange.end()).isNotDone();
+        taken.complete(null);
+        assertThat(now(exchange.end())).isInstanceOf(ExchangeEnd.StreamBroken.class);
+    }
+
     /** Its connection may carry another exchange by then, which would break. */
     @Test
     void theConnectionOfAStreamThatCameToItsEndIsLeftAlone() {

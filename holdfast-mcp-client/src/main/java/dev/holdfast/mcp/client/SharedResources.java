@@ -67,7 +67,7 @@ final class SharedResources {
         return CLOCK;
     }
 
-    /** Runs the application's handlers, which should not block, but may; under the context class loader of whoever asks for it here. */
+    /** Runs the application's handlers, which should not block, but may, under the context class loader of this method's caller. */
     static Executor delivery() {
         ClassLoader application = Thread.currentThread().getContextClassLoader();
         return task -> DELIVERY.execute(() -> {
