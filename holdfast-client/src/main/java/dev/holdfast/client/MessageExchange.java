@@ -261,8 +261,7 @@ final class MessageExchange extends StreamOwner {
     private void refused(PostOutcome said, ExchangeEnd.Answer answer, HttpRequest request) {
         HttpStatusException status = HttpStatusException.of(answer);
         if (said == PostOutcome.NO_SESSION) {
-            // a status of 4xx, or a redirect that keeps the request, says that this attempt was not executed; an
-            // earlier one may have been
+            // 4xx, or a redirect that keeps the request: this attempt was not executed, but one before may have been
             if (!NOT_EXECUTED.contains(answer.status()) && answer.status() / 100 != 4) {
                 over(Executed.PERHAPS);
             }

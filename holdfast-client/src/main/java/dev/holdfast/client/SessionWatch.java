@@ -16,8 +16,12 @@ public interface SessionWatch {
     /** Messages that belong to no request are missing, or may be. */
     default void gap() {}
 
-    /** The server does not have this session any more. Told once. */
-    default void gone(ServerSession session) {}
+    /**
+     * The server does not have the session any more. Told once.
+     *
+     * @param session which one it is, of several that tell the same watch
+     */
+    default void gone(Object session) {}
 
     /** The server had lost a session that is held. Another one has taken its place. */
     default void sessionReplaced() {}

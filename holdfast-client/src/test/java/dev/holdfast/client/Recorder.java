@@ -130,7 +130,7 @@ final class Recorder implements MessageSink, SessionWatch {
     }
 
     @Override
-    public void gone(ServerSession session) {
+    public void gone(Object session) {
         heard.add("gone");
     }
 

@@ -454,7 +454,7 @@ final class UpstreamConnection
 
     /** Of the sessions that were tried only the one that is open is this connection's, be it open by now or soon. */
     @Override
-    public void gone(ServerSession gone) {
+    public void gone(Object gone) {
         session.thenAccept(open -> {
             if (open == gone) {
                 sessionLost();

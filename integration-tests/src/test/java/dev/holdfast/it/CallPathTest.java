@@ -51,9 +51,9 @@ class CallPathTest {
         /** A tools/call through the gateway, to a child on stdio, with RocksDB; what is entered in the gateway. */
         STDIO(106, 1290, 30),
         /** A tools/call by the Java client. */
-        CLIENT(44, 535, 19),
+        CLIENT(42, 490, 19),
         /** The same, its connection ended before the answer: with a GET that fetches it. */
-        RESUMED(45, 660, 19);
+        RESUMED(43, 625, 19);
 
         private final int types;
         private final int entries;

@@ -435,7 +435,7 @@ final class CurrentSession {
         }
 
         @Override
-        public void gone(ServerSession session) {
+        public void gone(Object session) {
             if (now().getNow(new Place.Lost(-1)) instanceof Place.At at && at.session() == session) {
                 replace(at);
             }
