@@ -2,6 +2,7 @@ package dev.holdfast;
 
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.StreamId;
+import java.nio.charset.StandardCharsets;
 import java.util.Optional;
 
 /**
@@ -14,10 +15,9 @@ import java.util.Optional;
  */
 public record EventId(StreamId stream, Epoch epoch, long offset) {
     private static final int RADIX = 36;
-    private static final int LONGEST = 64;
     private static final int PARTS = 5;
-    /** Where most ids fit; longer ones take longer. */
-    private static final int USUAL_SIZE = 28;
+    /** The characters of the greatest numbers, and the dots between them. */
+    private static final int LONGEST = 6 + 13 + 6 + 7 + 13 + PARTS - 1;
 
     /** Reads a {@code Last-Event-ID}; empty if no server of this kind can have written it. */
     public static Optional<EventId> parse(String text) {
@@ -47,23 +47,27 @@ public record EventId(StreamId stream, Epoch epoch, long offset) {
         return place <= offset && at.counter() <= epoch.counter();
     }
 
-    /** The text of an id, without the id. */
+    /** The text of an id, without the id; written from its end. {@link Long#toString(long, int)} would make a text for each number. */
     public static String text(StreamId stream, Epoch epoch, long offset) {
-        StringBuilder text = new StringBuilder(USUAL_SIZE);
-        append(text, stream.epoch());
-        append(text.append('.'), stream.number());
-        append(text.append('.'), epoch.counter());
-        append(text.append('.'), Integer.toUnsignedLong(epoch.nonce()));
-        append(text.append('.'), offset);
-        return text.toString();
-    }
-
-    /** Appends a number that is not negative; {@link Long#toString(long, int)} makes an array and a text for each. */
-    private static void append(StringBuilder text, long number) {
-        if (number >= RADIX) {
-            append(text, number / RADIX);
+        byte[] text = new byte[LONGEST];
+        int at = LONGEST;
+        long number = offset;
+        for (int part = PARTS; part > 0; part--) {
+            do {
+                text[--at] = (byte) Character.forDigit((int) (number % RADIX), RADIX);
+                number /= RADIX;
+            } while (number > 0);
+            number = switch (part) {
+                case PARTS -> Integer.toUnsignedLong(epoch.nonce());
+                case 4 -> epoch.counter();
+                case 3 -> stream.number();
+                default -> stream.epoch();
+            };
+            if (part > 1) {
+                text[--at] = '.';
+            }
         }
-        text.append(Character.forDigit((int) (number % RADIX), RADIX));
+        return new String(text, at, LONGEST - at, StandardCharsets.ISO_8859_1);
     }
 
     @Override

@@ -54,12 +54,12 @@ public final class Quota {
     }
 
     private Optional<Refusal> take(String principal, long amount, boolean large) {
-        boolean exceeded = taken.addAndGet(amount) > most(limit, large);
+        boolean exceeded = taken.addAndGet(amount) > (large ? limit - limit / RESERVE : limit);
         if (exceeded || !(large ? whole.fitsLarge(0) : whole.fits(0))) {
             taken.addAndGet(-amount);
             return full;
         }
-        if (addOf(principal, amount) > most(share, large)) {
+        if (!principal.isEmpty() && addOf(principal, amount) > (large ? share - share / RESERVE : share)) {
             add(principal, -amount);
             return SHARE;
         }
@@ -69,7 +69,9 @@ public final class Quota {
     /** Takes an amount, whether there is room for it or not; gives it back where it is less than 0. */
     public void add(String principal, long amount) {
         taken.addAndGet(amount);
-        addOf(principal, amount);
+        if (!principal.isEmpty()) {
+            addOf(principal, amount);
+        }
     }
 
     /** Why an amount could not be taken now, if it could not. */
@@ -97,16 +99,13 @@ public final class Quota {
 
     /** The largest amount that a principal can ever take. */
     public long mostLarge(String principal) {
-        return most(principal.isEmpty() ? limit : share, true);
-    }
-
-    private static long most(long of, boolean large) {
-        return large ? of - of / RESERVE : of;
+        long most = principal.isEmpty() ? limit : share;
+        return most - most / RESERVE;
     }
 
     /** Returns what the principal has then; 0 where there is none. */
     private long addOf(String principal, long amount) {
-        if (principal.isEmpty() || amount == 0) {
+        if (amount == 0) {
             return 0;
         }
         Long now = ofPrincipals.merge(principal, amount, (one, other) -> one + other == 0 ? null : one + other);

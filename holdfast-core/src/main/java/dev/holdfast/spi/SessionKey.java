@@ -29,11 +29,11 @@ public record SessionKey(long a, long b, long c, long d) {
         }
         sha.update(id);
         byte[] digest = sha.digest(who);
-        return new SessionKey(part(digest, 0), part(digest, 1), part(digest, 2), part(digest, 3));
-    }
-
-    private static long part(byte[] digest, int number) {
-        return (long) LONG.get(digest, number * Long.BYTES);
+        return new SessionKey(
+                (long) LONG.get(digest, 0),
+                (long) LONG.get(digest, Long.BYTES),
+                (long) LONG.get(digest, 2 * Long.BYTES),
+                (long) LONG.get(digest, 3 * Long.BYTES));
     }
 
     private static MessageDigest sha256() {
