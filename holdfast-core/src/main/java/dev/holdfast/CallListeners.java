@@ -12,9 +12,9 @@ import org.slf4j.LoggerFactory;
 record CallListeners(List<CallListener> all) implements CallListener {
     private static final Logger log = LoggerFactory.getLogger(CallListeners.class);
 
-    private static void guarded(Runnable news) {
+    private static void guarded(Runnable event) {
         try {
-            news.run();
+            event.run();
         } catch (Throwable e) {
             log.error("a listener of calls failed", e);
         }
@@ -48,8 +48,8 @@ record CallListeners(List<CallListener> all) implements CallListener {
 
     /** Several watches as one. */
     private record Watches(List<CallWatch> all) implements CallWatch {
-        private void tell(Consumer<CallWatch> news) {
-            all.forEach(watch -> guarded(() -> news.accept(watch)));
+        private void tell(Consumer<CallWatch> event) {
+            all.forEach(watch -> guarded(() -> event.accept(watch)));
         }
 
         @Override

@@ -10,10 +10,10 @@ import org.slf4j.LoggerFactory;
 record Listeners(List<SessionLifecycleListener> all) implements SessionLifecycleListener {
     private static final Logger log = LoggerFactory.getLogger(Listeners.class);
 
-    private void tell(Consumer<SessionLifecycleListener> news) {
+    private void tell(Consumer<SessionLifecycleListener> event) {
         for (SessionLifecycleListener listener : all) {
             try {
-                news.accept(listener);
+                event.accept(listener);
             } catch (Throwable e) {
                 log.error("a listener failed", e);
             }
