@@ -217,7 +217,7 @@ final class ClusterNode implements ClusterMembership {
     /** Nobody keeps here any more what the client has read of the listening stream. */
     @Override
     public void parting(Streams streams, Step step) {
-        streams.retention().release(streams.listening(), streams.listening().confirmed(), step);
+        streams.release(streams.listening(), streams.listening().confirmed(), step);
     }
 
     /** Who reads on another node would be asked what nobody waits for. */
@@ -225,7 +225,7 @@ final class ClusterNode implements ClusterMembership {
     public void withdrawn(List<KeptEvent> questions, Streams streams, Step step) {
         questions.stream()
                 .filter(question -> question.stream.listening())
-                .forEach(question -> streams.retention().forget(question, step));
+                .forEach(question -> streams.forget(question, step));
     }
 
     @Override

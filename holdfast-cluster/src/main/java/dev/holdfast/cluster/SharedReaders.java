@@ -5,7 +5,7 @@ import dev.holdfast.EventId;
 import dev.holdfast.Resume;
 import dev.holdfast.StreamReader;
 import dev.holdfast.cluster.SharedSessionStore.Part;
-import dev.holdfast.log.ResumePoint;
+import dev.holdfast.log.Epochs.ResumePoint;
 import dev.holdfast.log.StreamCursor;
 import dev.holdfast.session.LiveSession;
 import dev.holdfast.spi.Epoch;

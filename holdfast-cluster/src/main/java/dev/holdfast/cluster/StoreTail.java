@@ -17,7 +17,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.Set;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -77,7 +76,7 @@ final class StoreTail implements StreamCursor.Host {
         this.open = new HashSet<>(open);
         this.fetched = start.cursor();
         this.page = LiveStream.elsewhere(stream, start.cursor());
-        this.cursor = StreamCursor.elsewhere(this, page, start);
+        this.cursor = StreamCursor.elsewhere(this, session.log(), page, start);
     }
 
     StreamCursor cursor() {
@@ -129,7 +128,7 @@ final class StoreTail implements StreamCursor.Host {
     }
 
     private void fetch(boolean hint) {
-        step(step -> {
+        session.log().step(step -> {
             hinted |= hint;
             fetch(step);
             return hint;
@@ -163,7 +162,7 @@ final class StoreTail implements StreamCursor.Host {
     }
 
     private void fetched(@Nullable List<Event> events, @Nullable Throwable failure, boolean last) {
-        step(step -> {
+        session.log().step(step -> {
             fetching = false;
             boolean reads = !closed && page.ended().isEmpty();
             if (reads && events != null && !events.isEmpty()) {
@@ -223,7 +222,7 @@ final class StoreTail implements StreamCursor.Host {
         if (listening()) {
             return;
         }
-        long seen = step(step -> fetched);
+        long seen = session.log().step(step -> fetched);
         writers.of(session, stream(), seen).thenAccept(standing -> {
             if (standing instanceof StreamWriters.Elsewhere elsewhere) {
                 writer = elsewhere.node();
@@ -246,7 +245,7 @@ final class StoreTail implements StreamCursor.Host {
 
     /** The same; returns whether this tells first that some are lost that were not read. */
     boolean endAt(long gone) {
-        boolean first = step(step -> {
+        boolean first = session.log().step(step -> {
             boolean found = !lost && gone > fetched;
             lost |= found;
             over = true;
@@ -255,14 +254,6 @@ final class StoreTail implements StreamCursor.Host {
         fetch(true);
         return first;
     }
-
-    @Override
-    public <T> T step(Function<Step, T> decision) {
-        return session.log().step(decision);
-    }
-
-    @Override
-    public void hurry(Step step) {}
 
     @Override
     public void confirmed(StreamCursor reader, long offset) {
@@ -274,7 +265,7 @@ final class StoreTail implements StreamCursor.Host {
 
     @Override
     public void closed(StreamCursor reader, Close how) {
-        boolean complete = step(step -> {
+        boolean complete = session.log().step(step -> {
             closed = true;
             return page.ended().filter(EndReason.COMPLETED::equals).isPresent();
         });

@@ -8,7 +8,12 @@ import java.util.stream.Stream;
 
 /** The epochs that a session had, as far as its store tells, and has. */
 public final class Epochs {
-    private List<Epoch> all;
+    /** The one that new events get. */
+    Epoch present;
+
+    /** Oldest first. */
+    private List<Epoch> before;
+
     private int certainFrom;
 
     /**
@@ -16,23 +21,19 @@ public final class Epochs {
      * @param certainFrom the counter of the epoch since which surely nothing was lost
      */
     public Epochs(List<Epoch> all, int certainFrom) {
-        this.all = List.copyOf(all);
+        this.present = all.get(all.size() - 1);
+        this.before = List.copyOf(all.subList(0, all.size() - 1));
         this.certainFrom = certainFrom;
     }
 
-    /** The one that new events get. */
-    public Epoch present() {
-        return all.get(all.size() - 1);
-    }
-
     public boolean had(Epoch epoch) {
-        return all.contains(epoch);
+        return epoch.equals(present) || before.contains(epoch);
     }
 
     /** Whether it is older than those that are known, and may be one of many that the session had. */
     public boolean forgot(Epoch epoch) {
-        return all.size() > SessionStore.EPOCHS_KEPT
-                && epoch.counter() < all.get(0).counter();
+        return before.size() >= SessionStore.EPOCHS_KEPT
+                && epoch.counter() < before.get(0).counter();
     }
 
     /** Where a client comes back that names this event. */
@@ -48,12 +49,39 @@ public final class Epochs {
     /** Another one is present, and these came before it, of whatever node. */
     void begin(SessionStore.Claim claim, Step step) {
         certainFrom = Math.max(certainFrom, claim.certainFrom());
-        all = Stream.concat(claim.before().stream(), Stream.of(claim.epoch())).toList();
+        before = List.copyOf(claim.before());
+        present = claim.epoch();
     }
 
     void begin(Epoch next, Step step) {
-        int known = Math.min(all.size(), SessionStore.EPOCHS_KEPT);
-        all = Stream.concat(all.subList(all.size() - known, all.size()).stream(), Stream.of(next))
-                .toList();
+        int surplus = Math.max(0, before.size() + 1 - SessionStore.EPOCHS_KEPT);
+        before =
+                Stream.concat(before.stream(), Stream.of(present)).skip(surplus).toList();
+        present = next;
+    }
+
+    /**
+     * Where a client comes back that names the last event it has.
+     *
+     * @param after what it names
+     * @param ours whether the session had the epoch of that event: else the client has nothing of this stream
+     * @param doubtful whether something may have been lost after an event of that epoch, without a trace
+     */
+    public record ResumePoint(EventId after, boolean ours, boolean doubtful) {
+        /** The last offset that the client can have of a stream that is committed up to here. */
+        public long most(long committed) {
+            return ours ? Math.min(after.offset(), committed) : 0;
+        }
+
+        /**
+         * Whether the client has missed something.
+         *
+         * @param cursor where it goes on: before the first kept event that it does not have
+         * @param dropped the highest offset that was ever dropped
+         * @param last the last offset of the stream
+         */
+        public boolean missed(long cursor, long dropped, long last) {
+            return !ours || doubtful || cursor < after.offset() || cursor < dropped || cursor > last;
+        }
     }
 }

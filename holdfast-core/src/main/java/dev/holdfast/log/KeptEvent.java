@@ -10,15 +10,15 @@ import org.jspecify.annotations.Nullable;
  */
 public final class KeptEvent {
     /** Must not be dropped. */
-    static final int HELD = -1;
+    static final byte HELD = -1;
     /** Progress and log notifications, and pings that are settled: the first to go. */
-    static final int CHATTER = 0;
+    static final byte CHATTER = 0;
     /** Other notifications, and pings whose answer may still come: it is taken only while they are kept. */
-    static final int NOTICE = 1;
+    static final byte NOTICE = 1;
     /** Other server-to-client requests that were answered or cancelled. */
-    static final int SETTLED = 2;
+    static final byte SETTLED = 2;
     /** Responses whose connection ended in order. */
-    static final int FINISHED = 3;
+    static final byte FINISHED = 3;
 
     static final int RANKS = 4;
 
@@ -32,7 +32,14 @@ public final class KeptEvent {
 
     public final LiveStream stream;
     public Event event;
-    int rank = HELD;
+    /** What the message costs while it is kept. */
+    final int size;
+
+    final byte kind;
+    /** Whether it answers a request of the client. */
+    final boolean response;
+
+    byte rank = HELD;
     public boolean kept = true;
     /** Whether a request to the client was answered, or withdrawn. */
     boolean settled;
@@ -52,6 +59,13 @@ public final class KeptEvent {
     KeptEvent(LiveStream stream, Event event) {
         this.stream = stream;
         this.event = event;
+        this.size = size(event.bytes());
+        this.kind = event.kind();
+        this.response = EventKind.answers(kind);
+    }
+
+    static int size(byte[] message) {
+        return message.length + OVERHEAD;
     }
 
     /** The store has given it this offset, if it was to give it one. */
@@ -60,32 +74,25 @@ public final class KeptEvent {
     }
 
     void empty() {
-        event = new Event(event.stream(), event.epoch(), event.offset(), event.kind(), event.id(), NOTHING);
+        event = new Event(event.stream(), event.epoch(), event.offset(), kind, event.id(), NOTHING);
     }
 
     public boolean placed() {
         return event.offset() != UNPLACED;
     }
 
-    int size() {
-        return size(event.bytes());
-    }
-
-    /** What a message costs while it is kept. */
-    static int size(byte[] message) {
-        return message.length + OVERHEAD;
+    boolean committed() {
+        return event.offset() <= stream.committed;
     }
 
     /** Whether an event of this kind must not be dropped as long as its client may need it. */
     boolean lasting() {
-        return event.kind() == EventKind.RESPONSE
-                || event.kind() == EventKind.ERROR
-                || event.kind() == EventKind.SERVER_REQUEST;
+        return response || kind == EventKind.SERVER_REQUEST;
     }
 
     /** The rank of an event of this kind when it is committed. */
-    int firstRank() {
-        return switch (event.kind()) {
+    byte firstRank() {
+        return switch (kind) {
             case EventKind.RESPONSE, EventKind.ERROR -> HELD;
             case EventKind.SERVER_REQUEST -> settled || left ? SETTLED : HELD;
             case EventKind.PROGRESS, EventKind.LOG -> CHATTER;
@@ -96,11 +103,11 @@ public final class KeptEvent {
 
     /** Whether this is to be asked again until the client answers. A ping is not. */
     boolean unanswered() {
-        return event.kind() == EventKind.SERVER_REQUEST && !settled && !left;
+        return kind == EventKind.SERVER_REQUEST && !settled && !left;
     }
 
     /** Whether an answer to this would still be taken. */
     public boolean answerable() {
-        return EventKind.asks(event.kind()) && !settled;
+        return EventKind.asks(kind) && !settled;
     }
 }

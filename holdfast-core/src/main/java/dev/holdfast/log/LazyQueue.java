@@ -1,9 +1,12 @@
 package dev.holdfast.log;
 
 import java.util.ArrayDeque;
+import java.util.Collections;
 import java.util.Deque;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Predicate;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -11,19 +14,18 @@ import org.jspecify.annotations.Nullable;
 public final class LazyQueue<T> {
     private @Nullable Deque<T> queue;
 
-    private Deque<T> queue() {
+    public void addLast(T item) {
         if (queue == null) {
             queue = new ArrayDeque<>(4);
         }
-        return queue;
-    }
-
-    public void addLast(T item) {
-        queue().addLast(item);
+        queue.addLast(item);
     }
 
     public void addFirst(T item) {
-        queue().addFirst(item);
+        if (queue == null) {
+            queue = new ArrayDeque<>(4);
+        }
+        queue.addFirst(item);
     }
 
     public Optional<T> first() {
@@ -48,10 +50,15 @@ public final class LazyQueue<T> {
         return all;
     }
 
-    public void remove(T item) {
-        if (queue != null) {
-            queue.remove(item);
+    /** Takes the first item out that is wanted; false if none is. */
+    boolean removeFirst(Predicate<T> wanted) {
+        for (Iterator<T> at = queue == null ? Collections.emptyIterator() : queue.iterator(); at.hasNext(); ) {
+            if (wanted.test(at.next())) {
+                at.remove();
+                return true;
+            }
         }
+        return false;
     }
 
     public boolean isEmpty() {

@@ -51,50 +51,47 @@ public final class LiveStream {
      */
     record Answer(RequestId request, long offset, Epoch epoch) {}
 
-    private final StreamId id;
-    private final boolean listening;
-    private final List<RequestId> requests;
+    final StreamId id;
+    final boolean listening;
 
     /** The kept events, linked in the order of their offsets. */
-    private @Nullable KeptEvent head;
+    @Nullable KeptEvent head;
 
     private @Nullable KeptEvent tail;
-    private long last;
-    private long committed;
-    private long dropped;
-    private long confirmed;
-    private long bytes;
-    private int events;
-    private int chatter;
-    private @Nullable StreamCursor reader;
-    private @Nullable EndReason end;
-    /** What its reader is told before the end though no store has it. */
-    private List<OutboundMessage> finalErrors = List.of();
+    long last;
+    long committed;
+    long dropped;
+    long confirmed;
+    long bytes;
+    int events;
+    /** How many of the events have the rank {@link KeptEvent#CHATTER}. */
+    int chatter;
 
-    private boolean finished;
-    private boolean abandoned;
+    private @Nullable StreamCursor reader;
+
+    @Nullable EndReason end;
+    /** What its reader is told before the end though no store has it. */
+    List<OutboundMessage> finalErrors = List.of();
+
+    /** Whether the client has surely got everything, or wants nothing more: it may be forgotten when room is needed. */
+    boolean finished;
+    /** Whether nobody will ever read it. */
+    boolean abandoned;
+
     private boolean keepsProgress;
     private volatile boolean recorded = true;
 
-    /**
-     * @param requests the requests whose responses this stream carries; none for the listening stream
-     */
-    LiveStream(StreamId id, List<RequestId> requests) {
-        this(id, requests, 0);
-    }
-
     /** A new stream: the store learns of it with its first event, or before its name is told. */
-    public static LiveStream begun(StreamId id, List<RequestId> requests) {
-        LiveStream stream = new LiveStream(id, requests);
+    public static LiveStream begun(StreamId id) {
+        LiveStream stream = new LiveStream(id, 0);
         stream.recorded = false;
         return stream;
     }
 
     /** A stream that begins after {@code last}. */
-    LiveStream(StreamId id, List<RequestId> requests, long last) {
+    LiveStream(StreamId id, long last) {
         this.id = id;
         this.listening = id.equals(StreamId.LISTENING);
-        this.requests = requests;
         this.last = last;
         this.committed = last;
         this.dropped = last;
@@ -102,10 +99,6 @@ public final class LiveStream {
 
     public StreamId id() {
         return id;
-    }
-
-    List<RequestId> requests() {
-        return requests;
     }
 
     public boolean listening() {
@@ -118,10 +111,6 @@ public final class LiveStream {
 
     public int events() {
         return events;
-    }
-
-    long last() {
-        return last;
     }
 
     public long committed() {
@@ -188,7 +177,7 @@ public final class LiveStream {
 
     /** A stream that others write, and of which nothing is here yet, beginning after an offset. */
     public static LiveStream elsewhere(StreamId id, long last) {
-        return new LiveStream(id, List.of(), last);
+        return new LiveStream(id, last);
     }
 
     /** Takes an event that another node has written. */
@@ -196,7 +185,7 @@ public final class LiveStream {
         commit(append(event), step);
     }
 
-    /** Lets go what its reader has read of what others have written: the store keeps it. */
+    /** Drops what the reader has read of what others have written: the store keeps it. */
     public void passOn(long through, Step step) {
         for (KeptEvent node = head; node != null && node.event.offset() <= through; node = head) {
             drop(node, step);
@@ -208,7 +197,7 @@ public final class LiveStream {
         committed = node.event.offset();
         last = Math.max(last, committed);
         if (node.kept) {
-            bytes += node.size();
+            bytes += node.size;
             events++;
         }
     }
@@ -232,11 +221,11 @@ public final class LiveStream {
     /** Forgets an event. Somebody may miss it, unless it was a ping, which tells nothing. */
     void drop(KeptEvent node, Step step) {
         unlink(node);
-        if (node.event.offset() <= committed) {
-            bytes -= node.size();
+        if (node.committed()) {
+            bytes -= node.size;
             events--;
         }
-        if (node.event.kind() != EventKind.PING) {
+        if (node.kind != EventKind.PING) {
             dropped = Math.max(dropped, node.event.offset());
         }
     }
@@ -264,28 +253,28 @@ public final class LiveStream {
 
     /** The committed responses, in order. */
     List<Answer> answers() {
-        List<Answer> answers = new ArrayList<>(requests.size());
+        List<Answer> answers = new ArrayList<>(1);
         for (KeptEvent node = head; node != null && node.event.offset() <= committed; node = node.next) {
             RequestId answered = node.event.id();
-            if (answered != null && EventKind.answers(node.event.kind())) {
+            if (answered != null && node.response) {
                 answers.add(new Answer(answered, node.event.offset(), node.event.epoch()));
             }
         }
         return answers;
     }
 
-    /** Its call may be run again: then it has to be known how far the client was told that it is. */
+    /** Keeps the newest progress: the call may be run again, and must not tell its client less than before. */
     public void keepProgress(Step step) {
         keepsProgress = true;
     }
 
     /** Whether this is the newest progress of a call that may be run again. */
     boolean spares(KeptEvent node) {
-        if (!keepsProgress || node.event.kind() != EventKind.PROGRESS) {
+        if (!keepsProgress || node.kind != EventKind.PROGRESS) {
             return false;
         }
         for (KeptEvent later = node.next; later != null; later = later.next) {
-            if (later.event.kind() == EventKind.PROGRESS) {
+            if (later.kind == EventKind.PROGRESS) {
                 return false;
             }
         }
@@ -324,7 +313,7 @@ public final class LiveStream {
         return node == null ? had : Math.min(had, node.event.offset() - 1);
     }
 
-    /** The event this stream can spare best: of the lowest rank the oldest, but no response, and not its newest event. */
+    /** The event that this stream drops first: the oldest of the lowest rank, but no response, and not its newest event. */
     Optional<KeptEvent> spare() {
         int lowest = chatter > 0 ? KeptEvent.CHATTER : KeptEvent.NOTICE;
         KeptEvent best = null;
@@ -338,11 +327,6 @@ public final class LiveStream {
             }
         }
         return Optional.ofNullable(best);
-    }
-
-    /** An event of this stream came to a rank, or left it. */
-    void ranked(int rank, int change) {
-        chatter += rank == KeptEvent.CHATTER ? change : 0;
     }
 
     /** Everything up to here has surely reached the client. */
@@ -397,15 +381,11 @@ public final class LiveStream {
         end(reason, step);
     }
 
-    /** Tells whoever reads to the end of the stream of these, which have no place in it. */
+    /** Whoever reads to the end of the stream gets these errors, which have no place in it. */
     public void tellAtEnd(List<OutboundMessage> errors, Step step) {
         if (!errors.isEmpty()) {
             finalErrors = Stream.concat(finalErrors.stream(), errors.stream()).toList();
         }
-    }
-
-    List<OutboundMessage> finalErrors() {
-        return finalErrors;
     }
 
     /** Whether everything this stream will ever carry is committed. */
@@ -416,28 +396,5 @@ public final class LiveStream {
     /** Whether a cursor stands behind everything this stream will ever carry. */
     public boolean endsAt(long cursor) {
         return complete() && cursor >= last;
-    }
-
-    /** The client has surely got everything, or wants nothing more: the stream may be forgotten when room is needed. */
-    void finish(Step step) {
-        finished = true;
-    }
-
-    /** The client came back: it has not got everything. */
-    void reopen(Step step) {
-        finished = false;
-    }
-
-    boolean finished() {
-        return finished;
-    }
-
-    /** Nobody will ever read it. */
-    void abandon(Step step) {
-        abandoned = true;
-    }
-
-    boolean abandoned() {
-        return abandoned;
     }
 }

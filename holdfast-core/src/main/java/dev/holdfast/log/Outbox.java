@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
  *   RESTING -> APPENDING -> RESTING          one batch at a time
  *              APPENDING -> CLAIMING -> RESTING
  *   RESTING -> RENEWING -> RESTING           a new epoch is on its way, and batches wait for it
- *   any -> CLAIMING                          whoever appends has no right to it any more
+ *   any -> CLAIMING                          the store refuses the epoch
  *   any -> CLOSED
  * </pre>
  */
@@ -76,13 +76,17 @@ public final class Outbox {
     }
 
     private final Epochs epochs;
-    private final BatchWriter writer;
     private final SessionLog.Owner owner;
+    /** Whether anybody keeps what is committed. */
+    private final boolean keeps;
+    /** Whether the store gives the events of the listening stream their offsets. */
+    final boolean places;
+
     private State state = State.UNNAMED;
 
     /** What waits for the next batch, in the order in which it came. */
     private List<Pending> waiting = List.of();
-    /** Whether that is to go as soon as a batch may. */
+    /** Whether it goes to the store as soon as the batch before it is decided. */
     private boolean hurried;
     /** What the store may forget with the next batch. */
     private List<Append.Trim> trims = List.of();
@@ -99,13 +103,9 @@ public final class Outbox {
 
     Outbox(Epochs epochs, BatchWriter writer, SessionLog.Owner owner) {
         this.epochs = epochs;
-        this.writer = writer;
+        this.keeps = writer.keeps();
+        this.places = writer.places();
         this.owner = owner;
-    }
-
-    /** Whether the store gives events of this stream their offsets. */
-    boolean placesLater(LiveStream stream) {
-        return writer.places() && stream.listening();
     }
 
     /** The store knows the session from now on. */
@@ -161,14 +161,14 @@ public final class Outbox {
         waiting.add(pending);
     }
 
-    /** Lets go what waits for the next entry. */
+    /** Sends what waits for the next entry. */
     public void hurry(Step step) {
         hurried = !waiting.isEmpty();
     }
 
     /** Lets the store forget an event with the next append. */
     public void trim(StreamId stream, long offset, Step step) {
-        if (writer.keeps()) {
+        if (keeps) {
             if (trims.isEmpty()) {
                 trims = new ArrayList<>(1);
             }
@@ -188,7 +188,7 @@ public final class Outbox {
         }
     }
 
-    /** Does something with the log, now or when it goes on; nothing if it never will. */
+    /** Runs an action with the log now, or when it goes on; never if it is closed before. */
     public void whenOpen(Step now, Consumer<Step> action) {
         if (open()) {
             action.accept(now);
@@ -201,7 +201,7 @@ public final class Outbox {
         postponed.takeAll().forEach(action -> action.accept(step));
     }
 
-    /** Makes a change of the record sooner or later, whatever the store does. */
+    /** Changes the record, again and again until the store has taken it. */
     public void insist(List<RecordChange> changes, Step step) {
         add(Pending.of(changes, next -> insist(changes, next)), step);
     }
@@ -224,16 +224,14 @@ public final class Outbox {
 
     /** A step is about to end. Where it has no effects, its batch is taken at once. */
     Turn conclude(Step step) {
-        while (!writer.keeps() && due()) {
+        while (!keeps && hurried && state == State.RESTING) {
             current = takeAll();
             commit(step);
         }
-        owner.concluding(step);
-        return step.idle() || !due() ? next() : Wait.LATER;
-    }
-
-    private boolean due() {
-        return hurried && state == State.RESTING;
+        if (state != State.RESTING || (!hurried && renewal == null)) {
+            return Wait.NOTHING;
+        }
+        return hurried && !step.idle() ? Wait.LATER : next();
     }
 
     /** The next batch for the store, if one may go; before it the new epoch that somebody waits for. */
@@ -242,12 +240,12 @@ public final class Outbox {
             state = State.RENEWING;
             return renewal;
         }
-        if (!due()) {
+        if (state != State.RESTING || !hurried) {
             return Wait.NOTHING;
         }
         state = State.APPENDING;
-        current = writer.places() ? takeFirst() : takeAll();
-        Batch batch = new Batch(epochs.present(), Pending.append(current, takeTrims()));
+        current = places ? takeFirst() : takeAll();
+        Batch batch = new Batch(epochs.present, Pending.append(current, takeTrims()));
         appending = batch;
         return batch;
     }
@@ -321,7 +319,7 @@ public final class Outbox {
                                 .anyMatch(behind -> behind != null && behind.stream == event.stream));
     }
 
-    /** Whoever appends has no right to it any more: the store has nothing of what waits, and of what is on its way nobody knows. */
+    /** The store refuses the epoch of this log: it has nothing of what waits, and of what is on its way nobody knows. */
     public void fence(Throwable failure, Step step) {
         if (state != State.CLOSED && state != State.CLAIMING) {
             doubt(failure, step);
@@ -405,12 +403,12 @@ public final class Outbox {
         Pending.fail(entries, failure, step);
     }
 
-    /** Nobody shall wait any longer for what is in doubt, though it may yet turn out to be in the log. */
+    /** Fails the stages of what is in doubt, though the log may have it all the same. */
     public void dismissWaiting(Step step) {
         Pending.fail(current, Objects.requireNonNull(doubt, "nothing has failed"), step);
     }
 
-    /** No client shall wait any longer, though what is on its way stays there; calls that wait behind it have not begun. */
+    /** Fails what clients wait for. What is on its way stays there; calls behind it are taken back, for they have not begun. */
     public void dismissClients(Throwable failure, Step step) {
         List<Pending> awaited = new ArrayList<>();
         current.stream().filter(Pending::awaited).forEach(awaited::add);
@@ -446,8 +444,7 @@ public final class Outbox {
     }
 
     /**
-     * Takes no more entries. The stages of those on their way complete, though nobody will read them; of what is in doubt nobody
-     * shall believe that it is in the log.
+     * Takes no more entries. The stages of those on their way complete, though nobody will read them; those of what is in doubt fail.
      */
     public void close(Step step) {
         if (state == State.CLOSED) {

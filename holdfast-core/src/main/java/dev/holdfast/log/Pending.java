@@ -14,8 +14,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Something on its way into a session's log: an event, changes of the record, or both. Who needs to know what became of it
- * extends it.
+ * Something on its way into a session's log: an event, changes of the record, or both. A subclass hears what became of it.
  */
 public class Pending {
     private final @Nullable KeptEvent event;
@@ -49,7 +48,7 @@ public class Pending {
         return event;
     }
 
-    /** How much of it is more than a few bytes. */
+    /** The bytes of its messages. */
     final long bytes() {
         long bytes = event == null ? 0 : event.event.bytes().length;
         for (RecordChange change : changes) {
@@ -86,38 +85,34 @@ public class Pending {
     /** The log goes on after it was refused. */
     public void again(Step step) {}
 
-    /** Completes the stages of those that somebody waits for. */
+    /** Completes the stages that somebody waits for. */
     static void complete(List<Pending> entries, Step step) {
         for (Pending pending : entries) {
-            complete(pending.stage, step);
-            complete(pending.settled, step);
+            if (pending.stage != null) {
+                step.complete(pending.stage);
+            }
+            if (pending.settled != null) {
+                step.complete(pending.settled);
+            }
         }
     }
 
-    private static void complete(@Nullable CompletableFuture<Void> stage, Step step) {
-        if (stage != null) {
-            step.complete(stage);
-        }
-    }
-
-    /** Fails the stages of those that somebody waits for. */
+    /** Fails the stages that somebody waits for. */
     static void fail(List<Pending> entries, Throwable failure, Step step) {
         for (Pending pending : entries) {
-            fail(pending.stage, failure, step);
+            if (pending.stage != null) {
+                step.fail(pending.stage, failure);
+            }
         }
         stuck(entries, failure, step);
-    }
-
-    private static void fail(@Nullable CompletableFuture<Void> stage, Throwable failure, Step step) {
-        if (stage != null) {
-            step.fail(stage, failure);
-        }
     }
 
     /** The store has taken nothing for some seconds: fails the stages of those who wait no longer then. */
     static void stuck(List<Pending> entries, Throwable failure, Step step) {
         for (Pending pending : entries) {
-            fail(pending.settled, failure, step);
+            if (pending.settled != null) {
+                step.fail(pending.settled, failure);
+            }
         }
     }
 

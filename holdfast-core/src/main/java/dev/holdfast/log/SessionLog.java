@@ -1,6 +1,7 @@
 package dev.holdfast.log;
 
 import dev.holdfast.EndReason;
+import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionStore;
@@ -31,11 +32,11 @@ public final class SessionLog {
         /** The log cannot go on before a {@link SessionLog#claim}. */
         void doubtful(Throwable failure, Step step);
 
-        /** A step is about to end. */
-        void concluding(Step step);
-
         /** A server-to-client request is not kept any more. */
         void questionDropped(RequestId question, Step step);
+
+        /** All sessions together keep too much; called without the lock. */
+        void makeRoom();
 
         /** Ends the session; called without the lock. */
         void end(EndReason reason);
@@ -48,7 +49,6 @@ public final class SessionLog {
     private final SessionStore store;
     private final BatchWriter writer;
     private final Owner owner;
-    private final Consumer<EndReason> ends;
     private final Epochs epochs;
     private final Outbox outbox;
     private @Nullable SessionKey key;
@@ -61,7 +61,6 @@ public final class SessionLog {
         this.store = store;
         this.writer = writer;
         this.owner = owner;
-        this.ends = owner::end;
         this.epochs = epochs;
         this.outbox = new Outbox(epochs, writer, owner);
     }
@@ -78,6 +77,11 @@ public final class SessionLog {
         return epochs;
     }
 
+    /** The epoch that new events get. */
+    public Epoch epoch() {
+        return epochs.present;
+    }
+
     /** Makes a decision, then does what it causes. Not called under the lock. */
     public <T> T step(Function<Step, T> decision) {
         assert !Thread.holdsLock(lock) : "a step in a step";
@@ -88,7 +92,9 @@ public final class SessionLog {
             result = decision.apply(step);
             turn = outbox.conclude(step);
         }
-        perform(step, turn);
+        if (turn != Outbox.Wait.NOTHING || !step.idle()) {
+            perform(step, turn);
+        }
         return result;
     }
 
@@ -116,7 +122,7 @@ public final class SessionLog {
         Step present = step;
         Outbox.Turn next = turn;
         while (true) {
-            present.perform(ends);
+            present.perform(owner);
             if (next == Outbox.Wait.LATER) {
                 next = look(outbox::next);
             }
@@ -204,24 +210,23 @@ public final class SessionLog {
 
     /** Completes when what is on its way is decided. */
     public CompletionStage<Void> settled() {
-        return step(step -> {
-            outbox.hurry(step);
-            Pending last = outbox.last();
-            return last == null ? DONE : stage(last);
-        });
+        return last(SessionLog::stage);
     }
 
     /** Completes when what is on its way is decided; fails when the store has not decided it for some seconds. */
     public CompletionStage<Void> settledUnlessStuck() {
+        return last(pending -> {
+            CompletableFuture<Void> settled = pending.settled == null ? new CompletableFuture<>() : pending.settled;
+            pending.settled = settled;
+            return settled;
+        });
+    }
+
+    private CompletionStage<Void> last(Function<Pending, CompletionStage<Void>> stage) {
         return step(step -> {
             outbox.hurry(step);
             Pending last = outbox.last();
-            if (last == null) {
-                return DONE;
-            }
-            CompletableFuture<Void> settled = last.settled == null ? new CompletableFuture<>() : last.settled;
-            last.settled = settled;
-            return settled;
+            return last == null ? DONE : stage.apply(last);
         });
     }
 

@@ -4,7 +4,6 @@ import dev.holdfast.EndReason;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -22,6 +21,7 @@ public final class Step {
 
     private @Nullable Runnable first;
     private @Nullable List<Runnable> more;
+    private boolean crowds;
     private @Nullable EndReason end;
     private boolean over;
 
@@ -29,7 +29,7 @@ public final class Step {
 
     /** Whether the decision has caused nothing. */
     boolean idle() {
-        return first == null && end == null;
+        return first == null && end == null && !crowds;
     }
 
     public void complete(CompletableFuture<Void> stage) {
@@ -52,6 +52,12 @@ public final class Step {
         }
     }
 
+    /** The session has kept more while all sessions together keep too much: makes room, once for all of the step. */
+    void crowd() {
+        assert !over : "used after its end";
+        crowds = true;
+    }
+
     /** Ends the session. Of several reasons the first counts. */
     public void end(EndReason reason) {
         assert !over : "used after its end";
@@ -63,10 +69,8 @@ public final class Step {
     /**
      * Does everything that was caused, after the lock was released. A failure of one effect stops neither the others nor the append
      * behind them.
-     *
-     * @param ends ends the session
      */
-    void perform(Consumer<EndReason> ends) {
+    void perform(SessionLog.Owner owner) {
         over = true;
         if (first != null) {
             guarded(first);
@@ -74,9 +78,12 @@ public final class Step {
         if (more != null) {
             more.forEach(Step::guarded);
         }
+        if (crowds) {
+            guarded(owner::makeRoom);
+        }
         EndReason reason = end;
         if (reason != null) {
-            guarded(() -> ends.accept(reason));
+            guarded(() -> owner.end(reason));
         }
     }
 

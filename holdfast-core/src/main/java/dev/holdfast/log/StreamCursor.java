@@ -13,7 +13,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -25,12 +24,6 @@ import org.slf4j.LoggerFactory;
 public final class StreamCursor implements StreamReader, Runnable {
     /** What a session does about those who read its streams. What takes no {@link Step} is called without the session's lock. */
     public interface Host {
-        /** Makes a decision, then does what it causes. */
-        <T> T step(Function<Step, T> decision);
-
-        /** The store is told now of what waits for the next append. */
-        void hurry(Step step);
-
         /** Somebody has read what was there. */
         default void drained(StreamCursor cursor) {}
 
@@ -69,6 +62,7 @@ public final class StreamCursor implements StreamReader, Runnable {
     };
 
     private final Host host;
+    private final SessionLog log;
     private final LiveStream stream;
     private final long repeatThrough;
     /** No event that is there when the cursor comes has a later epoch. */
@@ -102,36 +96,38 @@ public final class StreamCursor implements StreamReader, Runnable {
     private long newerAt;
     private long confirmed;
 
-    private StreamCursor(Host host, LiveStream stream, Start start, boolean merged, boolean returnable) {
+    private StreamCursor(
+            Host host, SessionLog log, LiveStream stream, Start start, boolean merged, boolean returnable) {
         this.host = host;
+        this.log = log;
         this.stream = stream;
         this.repeatThrough = start.repeatThrough;
         this.startEpoch = start.epoch;
         this.merged = merged;
         this.cursor = start.cursor;
-        this.reportedGap = stream.dropped();
+        this.reportedGap = stream.dropped;
         this.epoch = start.epoch;
         this.returnable = returnable;
     }
 
     /** The first cursor of a call's stream. */
-    public static StreamCursor first(Host host, LiveStream stream, Epoch present) {
-        return new StreamCursor(host, stream, new Start(0, 0, present), false, false);
+    public static StreamCursor first(Host host, SessionLog log, LiveStream stream) {
+        return new StreamCursor(host, log, stream, new Start(0, 0, log.epoch()), false, false);
     }
 
     /** A cursor that goes on after an offset, which the client has named. */
-    public static StreamCursor from(Host host, LiveStream stream, long cursor, Epoch present) {
-        return new StreamCursor(host, stream, new Start(cursor, 0, present), false, true);
+    public static StreamCursor from(Host host, SessionLog log, LiveStream stream, long cursor) {
+        return new StreamCursor(host, log, stream, new Start(cursor, 0, log.epoch()), false, true);
     }
 
     /** A cursor that repeats what the client still owes an answer to, then goes on after the last confirmed event. */
-    public static StreamCursor fromConfirmed(Host host, LiveStream stream, Epoch present) {
-        return new StreamCursor(host, stream, new Start(0, stream.confirmed(), present), false, true);
+    public static StreamCursor fromConfirmed(Host host, SessionLog log, LiveStream stream) {
+        return new StreamCursor(host, log, stream, new Start(0, stream.confirmed, log.epoch()), false, true);
     }
 
     /** A cursor over what other nodes write. */
-    public static StreamCursor elsewhere(Host host, LiveStream stream, Start start) {
-        return new StreamCursor(host, stream, start, stream.listening(), true);
+    public static StreamCursor elsewhere(Host host, SessionLog log, LiveStream stream, Start start) {
+        return new StreamCursor(host, log, stream, start, stream.listening, true);
     }
 
     public LiveStream stream() {
@@ -149,7 +145,7 @@ public final class StreamCursor implements StreamReader, Runnable {
 
     @Override
     public String position() {
-        return EventId.text(stream.id(), epoch, reached());
+        return EventId.text(stream.id, epoch, reached());
     }
 
     @Override
@@ -159,11 +155,11 @@ public final class StreamCursor implements StreamReader, Runnable {
             return "";
         }
         if (merged) {
-            return EventId.text(stream.id(), epoch, Math.max(offset, repeatThrough));
+            return EventId.text(stream.id, epoch, Math.max(offset, repeatThrough));
         }
         return offset > repeatThrough
-                ? EventId.text(stream.id(), event.epoch(), offset)
-                : EventId.text(stream.id(), startEpoch, repeatThrough);
+                ? EventId.text(stream.id, event.epoch(), offset)
+                : EventId.text(stream.id, startEpoch, repeatThrough);
     }
 
     @Override
@@ -195,14 +191,14 @@ public final class StreamCursor implements StreamReader, Runnable {
     @Override
     public boolean recorded() {
         return stream.recorded()
-                || host.<Boolean>step(step -> {
+                || log.<Boolean>step(step -> {
                     boolean known = known();
                     if (!known) {
-                        host.hurry(step);
+                        log.outbox().hurry(step);
                     }
                     return known;
                 })
-                || host.<Boolean>step(step -> known());
+                || log.look(this::known);
     }
 
     /** Of a stream that has ended without an event there is nothing to come back for; one that the store did not take was never told. */
@@ -218,15 +214,15 @@ public final class StreamCursor implements StreamReader, Runnable {
         if (known != null && end == null) {
             return known;
         }
-        Next next = host.step(step -> {
+        Next next = log.step(step -> {
             End now = end;
             if (now != null && cursor >= endAfter) {
                 return now;
             }
-            if (stream.dropped() > Math.max(reportedGap, reached())) {
-                step.then(() -> host.missed(stream.id()));
+            if (stream.dropped > Math.max(reportedGap, reached())) {
+                step.then(() -> host.missed(stream.id));
             }
-            reportedGap = stream.dropped();
+            reportedGap = stream.dropped;
             Next found = take(maxBytes);
             return now != null && found == Rest.REST ? now : found;
         });
@@ -237,45 +233,40 @@ public final class StreamCursor implements StreamReader, Runnable {
     private Next take(int maxBytes) {
         List<Event> found = List.of();
         long room = maxBytes;
-        for (KeptEvent node = stream.after(cursor, hint); node != null; node = stream.after(cursor, hint)) {
-            int length = node.event.bytes().length;
-            if (!found.isEmpty() && length > room) {
-                break;
-            }
+        KeptEvent node = stream.after(cursor, hint);
+        while (node != null && node.committed() && (found.isEmpty() || node.event.bytes().length <= room)) {
+            Event event = node.event;
             hint = node;
-            cursor = node.event.offset();
-            epoch = node.event.epoch().counter() > epoch.counter() ? node.event.epoch() : epoch;
-            if (wanted(node)) {
-                room -= length;
-                found = plus(found, node.event);
+            cursor = event.offset();
+            epoch = event.epoch().counter() > epoch.counter() ? event.epoch() : epoch;
+            boolean done = node.kind == EventKind.PING ? node.settled : node.answered;
+            if (!done && (cursor > repeatThrough || node.unanswered())) {
+                room -= event.bytes().length;
+                found = plus(found, event);
             }
+            node = node.next;
         }
         if (!found.isEmpty()) {
             returnable = true;
-            last = stream.endsAt(cursor) && stream.finalErrors().isEmpty() ? ended() : null;
+            last = stream.endsAt(cursor) && stream.finalErrors.isEmpty() ? ended() : null;
             return new Events(found);
         }
         if (!stream.complete()) {
             return Rest.REST;
         }
-        cursor = Math.max(cursor, stream.last());
-        return errorsRead < stream.finalErrors().size()
-                ? new Events(List.of(unplaced(stream.finalErrors().get(errorsRead++))))
+        cursor = Math.max(cursor, stream.last);
+        return errorsRead < stream.finalErrors.size()
+                ? new Events(List.of(unplaced(stream.finalErrors.get(errorsRead++))))
                 : ended();
     }
 
     /** What the client is told without a place in the stream. */
     private Event unplaced(OutboundMessage message) {
-        return new Event(stream.id(), epoch, Event.UNPLACED, message.kind(), message.id(), message.bytes());
+        return new Event(stream.id, epoch, Event.UNPLACED, message.kind(), message.id(), message.bytes());
     }
 
     private End ended() {
         return new End(stream.ended().orElseThrow(), Optional.empty());
-    }
-
-    private boolean wanted(KeptEvent node) {
-        boolean done = node.event.kind() == EventKind.PING ? node.settled : node.answered;
-        return !done && (node.event.offset() > repeatThrough || node.unanswered());
     }
 
     private static List<Event> plus(List<Event> found, Event event) {
@@ -342,9 +333,9 @@ public final class StreamCursor implements StreamReader, Runnable {
      * come back is not sent away. The connection learns of it when it is woken.
      */
     public void end(EndReason reason, Optional<Duration> retry, Step step) {
-        boolean stays = reason == EndReason.POLLING && !returnable && stream.committed() == 0;
+        boolean stays = reason == EndReason.POLLING && !returnable && stream.committed == 0;
         if (end == null && !stays && !stream.complete()) {
-            endAfter = stream.committed();
+            endAfter = stream.committed;
             end = new End(reason, retry);
         }
     }

@@ -113,7 +113,7 @@ final class Tombstones {
         long had = missing.isEmpty()
                 ? cursor.offset()
                 : Math.min(cursor.offset(), missing.get(0).offset() - 1);
-        LiveStream stream = new LiveStream(cursor.stream(), List.of(), had);
+        LiveStream stream = new LiveStream(cursor.stream(), had);
         for (Answer answer : missing) {
             stream.skipTo(answer.offset(), step);
             stream.commit(stream.assign(messages.error(answer.request(), GONE, DROPPED), epoch, step), step);

@@ -39,7 +39,7 @@ final class BackendSink implements ListeningSink {
 
     /** Opens the connection; nobody has given that up yet. */
     CompletionStage<Backend.Outcome> open(InboundMessage initialize, boolean restores) {
-        Epoch present = core.log.look(core.log.epochs()::present);
+        Epoch present = core.log.look(core.log::epoch);
         String name = Long.toString(present.nonce(), 36) + "." + incarnation;
         try {
             return core.host

@@ -81,7 +81,7 @@ final class Calls {
                 }
             }
             List<RequestId> ids = ids(messages);
-            LiveCall call = create(messages, ids, number, now, step);
+            LiveCall call = create(messages, number, now, step);
             call.behind = behind.orElseGet(() -> core.requests.heard(messages));
             core.host.running.add(core.principal, messages.size());
             if (extension.length > 0) {
@@ -131,13 +131,12 @@ final class Calls {
         return core.noRoomFor(messages.size()).map(Call.Refused::new);
     }
 
-    private LiveCall create(List<InboundMessage> messages, List<RequestId> ids, long number, long now, Step step) {
+    private LiveCall create(List<InboundMessage> messages, long number, long now, Step step) {
         StreamId id = number == NEXT_NUMBER ? core.streams.nextId(step) : core.streams.id(number);
         if (core.listensOnly) {
             return new LiveCall(core, id, core.streams.listening(), null, messages, now);
         }
-        StreamCursor cursor = StreamCursor.first(
-                readers, LiveStream.begun(id, ids), core.log.epochs().present());
+        StreamCursor cursor = StreamCursor.first(readers, core.log, LiveStream.begun(id));
         return new LiveCall(core, id, cursor.stream(), cursor, messages, now);
     }
 

@@ -192,7 +192,7 @@ final class Inbound {
             Optional<OpenRequests.Question> question = core.requests.answered(response.requiredId(), step);
             question.ifPresent(asked -> {
                 asked.node().answered = true;
-                core.retention.settle(List.of(asked.node()), step);
+                core.streams.settle(List.of(asked.node()), step);
                 boolean kept = core.outlives() || core.host.cluster().mayBeReadElsewhere();
                 if (kept && asked.node().stream.listening()) {
                     forget(asked.node(), step);
@@ -211,8 +211,8 @@ final class Inbound {
     private void forget(KeptEvent question, Step step) {
         if (question.placed()) {
             long offset = question.event.offset();
-            core.retention.confirm(question.stream, offset, step);
-            core.retention.forget(question, step);
+            core.streams.confirm(question.stream, offset, step);
+            core.streams.forget(question, step);
             core.outbox.insist(List.of(core.record.read(offset, step)), step);
         }
     }

@@ -217,7 +217,7 @@ public final class LiveSession extends SessionCore implements Session {
     }
 
     public long events() {
-        return log.look(() -> (long) retention.events());
+        return log.look(() -> (long) streams.events());
     }
 
     public SessionDescription described() {
@@ -231,14 +231,14 @@ public final class LiveSession extends SessionCore implements Session {
                 age,
                 state.readers(),
                 requests.running(),
-                retention.weight(),
-                retention.events()));
+                streams.weight(),
+                streams.events()));
     }
 
     /** Drops until it keeps no more than this; false if the rest must not be dropped. */
     public boolean shorten(long mostBytes, long mostEvents) {
         return log.step(step -> {
-            boolean done = retention.shortenTo(mostBytes, mostEvents, step);
+            boolean done = streams.shortenTo(mostBytes, mostEvents, step);
             outbox.flush(step);
             return done;
         });

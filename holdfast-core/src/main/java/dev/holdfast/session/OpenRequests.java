@@ -36,9 +36,6 @@ final class OpenRequests {
     private Set<CallOnItsWay> onTheirWay = Collections.emptySet();
     private Map<Long, Heard> heard = Collections.emptyMap();
     private Map<RequestId, Question> asked = Collections.emptyMap();
-    /** Questions that no client will answer any more, and whose askers do not know it yet. */
-    List<Question> givenUp = List.of();
-
     private int pings;
     private int begun;
 
@@ -221,18 +218,6 @@ final class OpenRequests {
         Optional<Question> question = Optional.ofNullable(asked.remove(id));
         pings -= question.filter(Question::ping).isPresent() ? 1 : 0;
         return question;
-    }
-
-    /** Nobody will answer it: who has asked is to be told at the end of the step. */
-    void giveUp(Question question, Step step) {
-        givenUp = givenUp.isEmpty() ? new ArrayList<>(1) : givenUp;
-        givenUp.add(question);
-    }
-
-    List<Question> takeGivenUp(Step step) {
-        List<Question> all = givenUp;
-        givenUp = List.of();
-        return all;
     }
 
     List<KeptEvent> askedFor(LiveCall call) {

@@ -129,8 +129,8 @@ final class Outbound {
             core.requests
                     .ask(id, new OpenRequests.Question(event, incarnation, call), step)
                     .ifPresent(oldest -> {
-                        core.requests.giveUp(oldest, step);
-                        core.retention.settle(List.of(oldest.node()), step);
+                        core.giveUp(oldest, step);
+                        core.streams.settle(List.of(oldest.node()), step);
                     });
         }
         Pending pending = new Pending(event, List.of());
@@ -142,7 +142,7 @@ final class Outbound {
     void withdrawn(RequestId question) {
         core.log.run(step -> core.requests
                 .answered(question, step)
-                .ifPresent(asked -> core.retention.settle(List.of(asked.node()), step)));
+                .ifPresent(asked -> core.streams.settle(List.of(asked.node()), step)));
     }
 
     /**
@@ -278,7 +278,7 @@ final class Outbound {
         List<KeptEvent> asked = core.requests.withdraw(step).stream()
                 .map(OpenRequests.Question::node)
                 .toList();
-        core.retention.settle(asked, step);
+        core.streams.settle(asked, step);
         asked.forEach(question -> withdraw(question, cause, step));
         core.host.cluster().withdrawn(asked, core.streams, step);
         for (LiveCall.Request request : core.requests.all()) {
@@ -375,7 +375,7 @@ final class Outbound {
         }
         LiveStream stream = call.stream;
         if (stream.listening()) {
-            core.requests.askedFor(call).forEach(asked -> core.retention.abandon(asked, step));
+            core.requests.askedFor(call).forEach(asked -> core.streams.abandon(asked, step));
         } else {
             stream.end(call.reason(), step);
         }
@@ -453,7 +453,7 @@ final class Outbound {
 
     /** The session ends: what it still keeps counts no more for the node. */
     void leave() {
-        core.log.run(step -> core.retention.leave(step));
+        core.log.run(step -> core.streams.stopCounting(step));
     }
 
     /** Ends the log, every stream and every call. */

@@ -6,8 +6,8 @@ import dev.holdfast.EventId;
 import dev.holdfast.Resume;
 import dev.holdfast.StreamReader;
 import dev.holdfast.log.Epochs;
+import dev.holdfast.log.Epochs.ResumePoint;
 import dev.holdfast.log.LiveStream;
-import dev.holdfast.log.ResumePoint;
 import dev.holdfast.log.Step;
 import dev.holdfast.log.StreamCursor;
 import dev.holdfast.session.Lifecycle.Move;
@@ -26,7 +26,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
-import java.util.function.Function;
 
 /** Who reads the streams of a session: attaching, taking over, coming back, leaving. */
 public final class Readers implements StreamCursor.Host {
@@ -55,11 +54,7 @@ public final class Readers implements StreamCursor.Host {
         return core.log.step(step -> {
             LiveStream stream = core.streams.listening();
             boolean missed = stream.dropped() > stream.confirmed();
-            return read(
-                    StreamCursor.fromConfirmed(this, stream, core.log.epochs().present()),
-                    Attachment.LISTENED,
-                    missed,
-                    step);
+            return read(StreamCursor.fromConfirmed(this, core.log, stream), Attachment.LISTENED, missed, step);
         });
     }
 
@@ -79,25 +74,23 @@ public final class Readers implements StreamCursor.Host {
     private Resume resume(LiveStream stream, EventId after, Step step) {
         Epochs epochs = core.log.epochs();
         boolean beyond = after.offset() > stream.committed();
-        if (beyond && after.epoch().equals(epochs.present())) {
+        if (beyond && after.epoch().equals(core.log.epoch())) {
             return new Resume.Unknown();
         }
         ResumePoint point = epochs.resume(after);
         long cursor = point.ours() ? stream.reach(after) : 0;
         boolean missed = point.missed(cursor, stream.dropped(), stream.committed());
-        core.retention.release(stream, cursor, step);
+        core.streams.release(stream, cursor, step);
         if (stream.endsAt(cursor)) {
             stream.reader().ifPresent(older -> retire(stream, older, step));
             return new Resume.Ended();
         }
-        StreamCursor reader = StreamCursor.from(this, stream, cursor, epochs.present());
+        StreamCursor reader = StreamCursor.from(this, core.log, stream, cursor);
         return read(reader, missed ? Attachment.GAP : Attachment.RESUMED, missed, step);
     }
 
     private Resume resumeForgotten(EventId after, Step step) {
-        EventId had = core.log.epochs().had(after.epoch())
-                ? after
-                : new EventId(after.stream(), core.log.epochs().present(), 0);
+        EventId had = core.log.epochs().had(after.epoch()) ? after : new EventId(after.stream(), core.log.epoch(), 0);
         Optional<LiveStream> errors = core.streams.afterlife(had, step);
         if (errors.isEmpty()) {
             return new Resume.Unknown();
@@ -106,8 +99,7 @@ public final class Readers implements StreamCursor.Host {
         if (errors.get().endsAt(cursor)) {
             return new Resume.Ended();
         }
-        return read(
-                StreamCursor.from(this, errors.get(), cursor, core.log.epochs().present()), Attachment.GAP, true, step);
+        return read(StreamCursor.from(this, core.log, errors.get(), cursor), Attachment.GAP, true, step);
     }
 
     private Resume read(StreamCursor reader, Attachment how, boolean missed, Step step) {
@@ -141,7 +133,7 @@ public final class Readers implements StreamCursor.Host {
         if (move.leavesClosed()) {
             return false;
         }
-        core.retention.reopen(stream, step);
+        core.streams.reopen(stream, step);
         stream.take(reader, step);
         if (stream.listening()) {
             core.record.follow(step);
@@ -217,7 +209,7 @@ public final class Readers implements StreamCursor.Host {
         return core.log.look(() -> {
             Epochs epochs = core.log.epochs();
             boolean forgotten = epochs.forgot(epoch);
-            boolean later = epoch.counter() > epochs.present().counter() && epoch.counter() < latest.counter();
+            boolean later = epoch.counter() > core.log.epoch().counter() && epoch.counter() < latest.counter();
             boolean ours = forgotten || later || epoch.equals(latest) || epochs.had(epoch);
             return new ResumePoint(after, ours, forgotten || epoch.counter() < certainFrom);
         });
@@ -251,10 +243,10 @@ public final class Readers implements StreamCursor.Host {
             if (core.lifecycle.closed() || core.streams.find(stream).isPresent()) {
                 return;
             }
-            LiveStream adopted = core.streams.restore(stream, List.of(), kept, extent, step);
+            LiveStream adopted = core.streams.restore(stream, kept, extent, step);
             adopted.end(EndReason.COMPLETED, step);
             core.streams.finish(adopted, now, step);
-            core.retention.makeRoom(step);
+            core.streams.makeRoom(step);
             core.outbox.flush(step);
         });
     }
@@ -264,7 +256,7 @@ public final class Readers implements StreamCursor.Host {
         core.log.run(step -> {
             core.record.follow(step);
             core.streams.listening().advance(offset, step);
-            core.retention.confirm(core.streams.listening(), offset, step);
+            core.streams.confirm(core.streams.listening(), offset, step);
         });
     }
 
@@ -273,7 +265,7 @@ public final class Readers implements StreamCursor.Host {
         core.log.run(step -> {
             core.record.follow(step);
             core.streams.listening().advance(offset, step);
-            core.retention.release(core.streams.listening(), offset, step);
+            core.streams.release(core.streams.listening(), offset, step);
             core.outbox.flush(step);
         });
     }
@@ -345,7 +337,7 @@ public final class Readers implements StreamCursor.Host {
     public void confirmed(StreamCursor reader, long offset) {
         core.log.run(step -> {
             if (reader.stream().reader().filter(current -> current == reader).isPresent()) {
-                core.retention.confirm(reader.stream(), offset, step);
+                core.streams.confirm(reader.stream(), offset, step);
             }
         });
     }
@@ -366,7 +358,7 @@ public final class Readers implements StreamCursor.Host {
             long now = core.clock.now();
             leftAt = stream.listening() ? now : leftAt;
             if (how != StreamReader.Close.BROKEN) {
-                core.retention.confirm(stream, reader.cursor(), step);
+                core.streams.confirm(stream, reader.cursor(), step);
             }
             boolean delivered = how != StreamReader.Close.BROKEN && reader.atEnd();
             if (delivered || stream.ended().filter(EndReason.CANCELLED::equals).isPresent()) {
@@ -402,16 +394,6 @@ public final class Readers implements StreamCursor.Host {
     @Override
     public void missed(StreamId stream) {
         core.host.telemetry.gap(core.id(), stream.epoch() + "." + stream.number());
-    }
-
-    @Override
-    public <T> T step(Function<Step, T> decision) {
-        return core.log.step(decision);
-    }
-
-    @Override
-    public void hurry(Step step) {
-        core.outbox.hurry(step);
     }
 
     @Override

@@ -9,7 +9,6 @@ import dev.holdfast.log.Epochs;
 import dev.holdfast.log.KeptEvent;
 import dev.holdfast.log.Outbox;
 import dev.holdfast.log.Pending;
-import dev.holdfast.log.Retention;
 import dev.holdfast.log.SessionLog;
 import dev.holdfast.log.Step;
 import dev.holdfast.log.Streams;
@@ -69,8 +68,6 @@ public abstract class SessionCore {
     final SessionLog log;
     final Outbox outbox;
     final Streams streams;
-    /** What is kept of the streams. */
-    final Retention retention;
 
     /** When it came into memory, in nanoseconds of the engine's clock. */
     final long since;
@@ -96,7 +93,6 @@ public abstract class SessionCore {
         this.outbox = log.outbox();
         boolean forgetful = listensOnly && lifetime.grace().isZero();
         this.streams = new Streams(host.streams, lifetime, log, forgetful);
-        this.retention = streams.retention();
         this.journal = new Journal(host.limits, requests, this::hold);
     }
 
@@ -211,7 +207,7 @@ public abstract class SessionCore {
 
     /** It keeps so many more bytes, or fewer, beside the messages for its client. */
     void hold(Step step, long moreBytes) {
-        retention.hold(moreBytes, step);
+        streams.hold(moreBytes, step);
     }
 
     /** Somebody else has claimed it, or may have. */
@@ -224,12 +220,12 @@ public abstract class SessionCore {
     }
 
     public long weight() {
-        return log.look(retention::weight);
+        return log.look(streams::weight);
     }
 
     /** How many bytes it leaves in the store when it is parked; where any node restores it, its journal may be there already. */
     long leaves() {
-        return returned && host.cluster().anyNodeRestores() ? log.look(retention::bytes) : weight();
+        return returned && host.cluster().anyNodeRestores() ? log.look(streams::bytes) : weight();
     }
 
     /** Does what a move demands, not under the lock; false if it leaves the session closed. */
@@ -308,7 +304,7 @@ public abstract class SessionCore {
     }
 
     public Epoch epoch() {
-        return log.look(log.epochs()::present);
+        return log.look(log::epoch);
     }
 
     /** Whether the stream of a call is written here. */
@@ -399,6 +395,12 @@ public abstract class SessionCore {
         });
     }
 
+    /** Tells whoever has asked that nobody will answer any more. */
+    void giveUp(OpenRequests.Question question, Step step) {
+        RequestId asked = Objects.requireNonNull(question.node().event.id());
+        step.then(() -> answer(question.incarnation(), errorFor(asked, GIVEN_UP)));
+    }
+
     /**
      * What becomes of the session with its log. A log whose append has failed is brought back: by a claim at once, then by further ones
      * with growing pauses, until an append succeeds or the session ends. After a few seconds nobody waits any longer for what is in doubt.
@@ -438,23 +440,12 @@ public abstract class SessionCore {
 
         @Override
         public void questionDropped(RequestId question, Step step) {
-            requests.answered(question, step).ifPresent(asked -> requests.giveUp(asked, step));
+            requests.answered(question, step).ifPresent(dropped -> giveUp(dropped, step));
         }
 
-        /** Makes room for what the step has kept, if that is needed, and tells those who asked what nobody will answer. */
         @Override
-        public void concluding(Step step) {
-            if (retention.crowds(step)) {
-                step.then(host::makeRoom);
-            }
-            if (!requests.givenUp.isEmpty()) {
-                requests.takeGivenUp(step).forEach(question -> {
-                    RequestId asked =
-                            Objects.requireNonNull(question.node().event.id());
-                    InboundMessage error = errorFor(asked, GIVEN_UP);
-                    step.then(() -> answer(question.incarnation(), error));
-                });
-            }
+        public void makeRoom() {
+            host.makeRoom();
         }
 
         @Override

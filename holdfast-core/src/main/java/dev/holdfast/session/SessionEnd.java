@@ -111,7 +111,7 @@ public final class SessionEnd {
         if (isStuck(now)) {
             calls.refuseUnstarted(step);
         }
-        if (core.retention.sweep(now, step)) {
+        if (core.streams.sweep(now, step)) {
             core.outbox.flush(step);
         }
         if (core.outbox.open()) {
@@ -328,7 +328,7 @@ public final class SessionEnd {
         if (core.endsEverywhere(core.ended())) {
             return StoreQuestion.ask(() -> core.host.store().delete(core.key()));
         }
-        Epoch last = core.log.look(core.log.epochs()::present);
+        Epoch last = core.log.look(core.log::epoch);
         return wasUnused() ? core.host.expire(core.key(), last) : core.host.remove(core.key(), last);
     }
 
@@ -415,7 +415,7 @@ public final class SessionEnd {
                 return;
             }
             release(EndReason.PARKED);
-            Epoch epoch = core.log.look(core.log.epochs()::present);
+            Epoch epoch = core.log.look(core.log::epoch);
             core.host.parked(core.key(), core.id(), core.principal, epoch, bytes, since, nanos, margin);
             core.host.telemetry.parked(core.id());
             finish();

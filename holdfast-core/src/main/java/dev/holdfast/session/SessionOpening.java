@@ -5,7 +5,6 @@ import dev.holdfast.log.Epochs;
 import dev.holdfast.log.KeptEvent;
 import dev.holdfast.log.LiveStream;
 import dev.holdfast.log.Pending;
-import dev.holdfast.log.Retention;
 import dev.holdfast.log.Step;
 import dev.holdfast.log.Streams;
 import dev.holdfast.session.StoreQuestion.UnreadableException;
@@ -54,7 +53,6 @@ public final class SessionOpening {
     private final Outbound outbound;
     private final BackendSlot backend;
     private final Streams streams;
-    private final Retention retention;
 
     SessionOpening(SessionCore core, Outbound outbound, BackendSlot backend) {
         this.core = core;
@@ -62,7 +60,6 @@ public final class SessionOpening {
         this.outbound = outbound;
         this.backend = backend;
         this.streams = core.streams;
-        this.retention = core.retention;
     }
 
     /** Opens the backend of a session that has no name yet. */
@@ -93,7 +90,7 @@ public final class SessionOpening {
     }
 
     private CompletionStage<Void> create(String kind, Map<String, byte[]> entries) {
-        Epoch first = core.log.look(core.log.epochs()::present);
+        Epoch first = core.log.look(core.log::epoch);
         SessionRecord record = core.log.step(step -> new SessionRecord(
                 1,
                 kind,
@@ -171,12 +168,7 @@ public final class SessionOpening {
                 step.then(() -> host.telemetry.gap(core.id(), id.epoch() + "." + id.number()));
                 continue;
             }
-            LiveStream stream = streams.restore(
-                    id,
-                    call.map(RunningCall::requests).orElse(List.of()),
-                    kept,
-                    claim.streams().getOrDefault(id, NEW),
-                    step);
+            LiveStream stream = streams.restore(id, kept, claim.streams().getOrDefault(id, NEW), step);
             if (call.isEmpty() && !stream.listening()) {
                 complete(stream, step);
             }
@@ -185,7 +177,7 @@ public final class SessionOpening {
         int born = extension.born();
         streams.all().forEach(stream -> withdrawQuestions(stream, born, step));
         streams.listening().advance(Math.min(extension.confirmed(), unread(claim)), step);
-        retention.confirm(streams.listening(), extension.confirmed(), step);
+        streams.confirm(streams.listening(), extension.confirmed(), step);
         Set<StreamId> interrupted = new TreeSet<>(BY_AGE);
         interrupted.addAll(running.keySet());
         List<BackendSlot.User> again = new ArrayList<>(0);
@@ -194,7 +186,7 @@ public final class SessionOpening {
             interrupt(id, Objects.requireNonNull(running.get(id)), OptionalLong.empty(), step)
                     .ifPresent(again::add);
         }
-        retention.makeRoom(step);
+        streams.makeRoom(step);
         return again;
     }
 
@@ -229,7 +221,7 @@ public final class SessionOpening {
     private void takeOver(StreamId stream, RunningCall running, List<Event> kept, Extent extent, long seen, Step step) {
         try {
             if (!core.listensOnly) {
-                withdrawQuestions(streams.restore(stream, running.requests(), kept, extent, step), 0, step);
+                withdrawQuestions(streams.restore(stream, kept, extent, step), 0, step);
             }
             interrupt(stream, running, OptionalLong.of(seen), step).ifPresent(run -> run.count(step));
         } catch (RuntimeException e) {
@@ -262,7 +254,7 @@ public final class SessionOpening {
     /** Whether the client has everything of a stream that is complete is not known: it has the grace period at least to come. */
     private void complete(LiveStream stream, Step step) {
         stream.end(EndReason.COMPLETED, step);
-        retention.doubt(stream, host.clock.now(), step);
+        streams.doubt(stream, host.clock.now(), step);
     }
 
     /** Nobody waits any more for what the last life asked. What earlier lives asked was withdrawn when this one began. */
@@ -273,7 +265,7 @@ public final class SessionOpening {
                 asked.add(node);
             }
         }
-        retention.settle(asked, step);
+        streams.settle(asked, step);
         for (KeptEvent question : asked) {
             if (question.event.epoch().counter() >= born) {
                 outbound.withdraw(question, WITHDRAWN, step);

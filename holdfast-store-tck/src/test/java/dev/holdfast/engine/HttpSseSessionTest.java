@@ -294,7 +294,7 @@ class HttpSseSessionTest {
         }
 
         assertThat(session.state()).isEqualTo(SessionState.ATTACHED);
-        assertThat(session.streams().retention().events()).isLessThanOrEqualTo(SessionLimits.DEFAULT.streamEvents());
+        assertThat(session.streams().events()).isLessThanOrEqualTo(SessionLimits.DEFAULT.streamEvents());
     }
 
     @Test
@@ -304,11 +304,11 @@ class HttpSseSessionTest {
         bed.backend.life().sink.send(Wire.notice("a"));
         bed.backend.life().sink.send(Wire.question("q"));
         connection.read();
-        assertThat(session.streams().retention().events()).isEqualTo(3);
+        assertThat(session.streams().events()).isEqualTo(3);
 
         confirm(connection);
 
-        assertThat(session.streams().retention().events()).as("the question").isOne();
+        assertThat(session.streams().events()).as("the question").isOne();
     }
 
     @Test
@@ -326,9 +326,7 @@ class HttpSseSessionTest {
         bed.backend.life().sink.send(Wire.notice("a"));
         connection.read();
         confirm(connection);
-        assertThat(session.streams().retention().events())
-                .as("nothing of it stays")
-                .isZero();
+        assertThat(session.streams().events()).as("nothing of it stays").isZero();
     }
 
     @Test
@@ -346,9 +344,7 @@ class HttpSseSessionTest {
 
             connection.handover();
 
-            assertThat(session.streams().retention().events())
-                    .as("all but the answer")
-                    .isEqualTo(limit);
+            assertThat(session.streams().events()).as("all but the answer").isEqualTo(limit);
         }
     }
 

@@ -42,7 +42,7 @@ class LimitsTest {
             Session session = bed.open();
             notices(bed, 40, "n");
             assertThat(streams(session).listening().events()).isEqualTo(16);
-            assertThat(streams(session).retention().events()).isEqualTo(16);
+            assertThat(streams(session).events()).isEqualTo(16);
         }
     }
 
@@ -52,7 +52,7 @@ class LimitsTest {
             Session session = bed.open();
             notices(bed, 40, KILOBYTE);
             assertThat(streams(session).listening().bytes()).isBetween(8_000L, 10_000L);
-            assertThat(streams(session).retention().bytes())
+            assertThat(streams(session).bytes())
                     .isEqualTo(streams(session).listening().bytes());
         }
     }
@@ -77,7 +77,7 @@ class LimitsTest {
                 bed.backend.life().sink.send(Wire.notice("n"));
                 bed.backend.life().call(1).sink().send(Wire.progress("p"));
             }
-            assertThat(streams(session).retention().events()).isEqualTo(16);
+            assertThat(streams(session).events()).isEqualTo(16);
         }
     }
 
@@ -90,7 +90,7 @@ class LimitsTest {
                 bed.backend.life().sink.send(Wire.notice(KILOBYTE));
                 bed.backend.life().call(1).sink().send(Wire.notice(KILOBYTE));
             }
-            assertThat(streams(session).retention().bytes()).isBetween(8_000L, 10_000L);
+            assertThat(streams(session).bytes()).isBetween(8_000L, 10_000L);
         }
     }
 
@@ -102,9 +102,9 @@ class LimitsTest {
             for (int id = 1; id <= 30; id++) {
                 delivered(bed, session, id, KILOBYTE);
             }
-            assertThat(streams(session).retention().bytes()).isBetween(8_000L, 10_000L);
+            assertThat(streams(session).bytes()).isBetween(8_000L, 10_000L);
             EventId start = delivered(bed, session, 31, KILOBYTE.repeat(20));
-            assertThat(streams(session).retention().bytes()).isBetween(20_000L, 21_000L);
+            assertThat(streams(session).bytes()).isBetween(20_000L, 21_000L);
             assertThat(Connection.resumed(session.resume(start)).read()).hasSize(1);
         }
     }
@@ -232,7 +232,7 @@ class LimitsTest {
             }
             bed.store.release();
             assertThat(session.state()).isEqualTo(SessionState.IDLE);
-            assertThat(streams(session).retention().events()).isEqualTo(16);
+            assertThat(streams(session).events()).isEqualTo(16);
         }
     }
 

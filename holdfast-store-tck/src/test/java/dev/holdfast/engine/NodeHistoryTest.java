@@ -38,7 +38,7 @@ class NodeHistoryTest {
     }
 
     private static int kept(Session session) {
-        return ((LiveSession) session).streams().retention().events();
+        return ((LiveSession) session).streams().events();
     }
 
     @Test

@@ -97,7 +97,7 @@ class PrincipalShareTest {
                 }
             }
 
-            assertThat(((LiveSession) bob).streams().retention().events()).isEqualTo(40);
+            assertThat(((LiveSession) bob).streams().events()).isEqualTo(40);
             assertThat(bed.engine.stats().historyBytes()).isLessThanOrEqualTo(100_000);
         }
     }

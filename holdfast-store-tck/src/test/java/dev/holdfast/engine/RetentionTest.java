@@ -39,7 +39,7 @@ class RetentionTest {
     }
 
     private int events() {
-        return ((LiveSession) session).streams().retention().events();
+        return ((LiveSession) session).streams().events();
     }
 
     @Test

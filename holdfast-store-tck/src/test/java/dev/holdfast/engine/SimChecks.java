@@ -128,11 +128,10 @@ final class SimChecks {
         long sum = bytes;
         Streams streams = session.live().streams();
         // what an ended session keeps has lost its bytes, and counts nowhere
-        boolean counted = streams.retention().bytes() == sum || state.closed();
+        boolean counted = streams.bytes() == sum || state.closed();
         world.check(
-                counted && streams.retention().events() == kept.size(),
-                () -> "session " + session.number + " counts "
-                        + streams.retention().bytes() + " bytes, " + sum + " are kept");
+                counted && streams.events() == kept.size(),
+                () -> "session " + session.number + " counts " + streams.bytes() + " bytes, " + sum + " are kept");
         boolean exceeded = sum > limits.sessionBytes() || kept.size() > limits.sessionEvents();
         world.check(
                 !exceeded || state.closed(),

@@ -283,13 +283,12 @@ final class SimClient {
                             || outcome instanceof Call.Refused,
                     () -> "a request id in flight was taken again: " + again.id());
         }
-        EventId nowhere = new EventId(
-                new StreamId(1, 1_000_000), session.live().log().epochs().present(), 1);
+        EventId nowhere =
+                new EventId(new StreamId(1, 1_000_000), session.live().log().epoch(), 1);
         world.check(
                 TestBed.now(session.live().resume(nowhere)) instanceof Resume.Unknown,
                 "a stream that never was is known");
-        EventId beyond =
-                new EventId(StreamId.LISTENING, session.live().log().epochs().present(), 1_000_000);
+        EventId beyond = new EventId(StreamId.LISTENING, session.live().log().epoch(), 1_000_000);
         world.check(
                 TestBed.now(session.live().resume(beyond)) instanceof Resume.Unknown,
                 "a cursor beyond the log is known");

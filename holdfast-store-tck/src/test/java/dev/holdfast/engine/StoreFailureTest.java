@@ -44,7 +44,7 @@ class StoreFailureTest {
     }
 
     private Epoch epoch() {
-        return ((LiveSession) session).log().epochs().present();
+        return ((LiveSession) session).log().epoch();
     }
 
     private void fates(Fate... fates) {
