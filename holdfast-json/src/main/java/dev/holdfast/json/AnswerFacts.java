@@ -40,8 +40,10 @@ public record AnswerFacts(Optional<String> code, Optional<String> message, boole
         int last = MEMBER.length - 1;
         for (int at = last; at < answer.length; at += STEPS[answer[at] & 0xFF]) {
             if (answer[at] == '"' && Arrays.equals(answer, at - last, at + 1, MEMBER, 0, MEMBER.length)) {
-                int colon = JsonBytes.afterWhiteSpace(answer, at + 1);
-                int value = JsonBytes.afterWhiteSpace(answer, Math.min(colon + 1, answer.length));
+                int value = at + 1;
+                while (value < answer.length && (answer[value] == ':' || JsonBytes.isWhiteSpace(answer[value]))) {
+                    value++;
+                }
                 if (value < answer.length && answer[value] == 't') {
                     return true;
                 }

@@ -55,14 +55,16 @@ public final class Envelope {
         this.tokens = scan.tokens;
         this.bytes = scan.from == 0 && scan.to == body.length ? body : Arrays.copyOfRange(body, scan.from, scan.to);
         this.id = scan.id;
-        this.idSpan = scan.idSpan.relativeTo(scan.from);
+        this.idSpan = scan.from == 0 ? scan.idSpan : scan.idSpan.relativeTo(scan.from);
         this.method = scan.method;
         EnvelopeScan.Named named = kind == Kind.REQUEST
                 ? scan.metaToken
                 : is("notifications/progress")
                         ? scan.paramsToken
                         : is(CANCELLED) ? scan.requestId : EnvelopeScan.Named.NONE;
-        this.subject = new EnvelopeScan.Named(named.id(), named.span().relativeTo(scan.from));
+        this.subject = scan.from == 0
+                ? named
+                : new EnvelopeScan.Named(named.id(), named.span().relativeTo(scan.from));
         this.protocolVersion = method.equals("initialize") ? scan.paramsVersion : scan.resultVersion;
         this.modernVersion = scan.modernVersion;
         this.uri = scan.uri;
@@ -313,5 +315,34 @@ public final class Envelope {
 
     private boolean is(String notification) {
         return kind == Kind.NOTIFICATION && method.equals(notification);
+    }
+
+    /**
+     * A range of bytes in a message.
+     *
+     * @param from index of the first byte, -1 for the span of what the message does not have
+     * @param to index after the last byte
+     */
+    record Span(int from, int to) {
+        static final Span NONE = new Span(-1, -1);
+
+        boolean present() {
+            return from >= 0;
+        }
+
+        int length() {
+            return to - from;
+        }
+
+        /** The same bytes, counted from {@code origin} on. */
+        Span relativeTo(int origin) {
+            return !present() ? this : new Span(from - origin, to - origin);
+        }
+
+        /** Where these bytes lie when the bytes of another span were replaced by so many. */
+        Span after(Span replaced, int length) {
+            int moved = length - replaced.length();
+            return from < replaced.to || moved == 0 ? this : new Span(from + moved, to + moved);
+        }
     }
 }

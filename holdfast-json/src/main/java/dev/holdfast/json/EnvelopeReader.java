@@ -108,24 +108,30 @@ public final class EnvelopeReader {
     /** Reads a text of as many bytes as the body, from which the messages are cut. */
     private Parsed read(byte[] text, byte[] body, int start) {
         Parsers source = parsers;
-        JsonParser parser = source.createParser(ObjectReadContext.empty(), text, start, text.length - start);
-        EnvelopeScan scan = new EnvelopeScan(parser, start);
+        JsonParser json = source.createParser(ObjectReadContext.empty(), text, start, text.length - start);
+        EnvelopeScan scan = new EnvelopeScan(json, start);
         try {
-            Parsed parsed = read(scan, body);
+            JsonToken first = json.nextToken();
+            if (first == null) {
+                return notJson("the body is empty");
+            }
+            Parsed parsed = first == JsonToken.START_ARRAY ? batch(json, scan, body) : single(scan, body);
+            // not left to the parser, which closes itself when it meets the end
+            int end = JsonBytes.afterWhiteSpace(body, scan.position());
             // Long names are not shared: a few large bodies would fill the memory. Reading bytes needs no closing.
-            if (!scan.longNames()) {
-                parser.close();
+            if (!scan.longNames) {
+                json.close();
                 if (source.sharedNames() > MAX_SHARED_NAMES) {
                     parsers = new Parsers(maxDepth);
                 }
             }
-            return parsed;
+            return end < body.length ? notJson("the body goes on after its JSON at byte " + end) : parsed;
         } catch (JacksonException e) {
             byte[] passable = JsonBytes.withoutLoneSurrogatesInNames(text);
             if (passable != text) {
                 return read(passable, body, start);
             }
-            return notJson(complaint(e, parser, scan.faultAt(e), body.length));
+            return notJson(complaint(e, json, scan.faultAt(e), body.length));
         }
     }
 
@@ -161,16 +167,6 @@ public final class EnvelopeReader {
         return List.copyOf(answered);
     }
 
-    private Parsed read(EnvelopeScan scan, byte[] body) {
-        if (!scan.next()) {
-            return notJson("the body is empty");
-        }
-        Parsed parsed = scan.at(JsonToken.START_ARRAY) ? batch(scan, body) : single(scan, body);
-        // not left to the parser, which closes itself when it meets the end
-        int end = JsonBytes.afterWhiteSpace(body, scan.position());
-        return end < body.length ? notJson("the body goes on after its JSON at byte " + end) : parsed;
-    }
-
     private static Parsed single(EnvelopeScan scan, byte[] body) {
         scan.message();
         String fault = scan.fault();
@@ -180,11 +176,11 @@ public final class EnvelopeReader {
     }
 
     /** Reads the array to its end even after a fault: whether the body is JSON at all comes first. */
-    private Parsed batch(EnvelopeScan scan, byte[] body) {
+    private Parsed batch(JsonParser json, EnvelopeScan scan, byte[] body) {
         List<Envelope> messages = new ArrayList<>();
         Set<RequestId> requests = new HashSet<>();
         String fault = "";
-        while (scan.next() && !scan.at(JsonToken.END_ARRAY)) {
+        while (json.nextToken() != JsonToken.END_ARRAY) {
             if (fault.isEmpty() && messages.size() == maxBatch) {
                 fault = "a batch must not have more than " + maxBatch + " messages";
             }

@@ -1,10 +1,14 @@
 package dev.holdfast.json;
 
+import dev.holdfast.json.Envelope.Span;
 import dev.holdfast.spi.RequestId;
 import java.math.BigDecimal;
+import java.util.Arrays;
 import java.util.EnumSet;
+import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JacksonException;
 import tools.jackson.core.JsonParser;
 import tools.jackson.core.JsonToken;
@@ -20,12 +24,43 @@ final class EnvelopeScan {
     private static final int MAX_ID_DIGITS = 64;
     private static final int LONG_NAME_CHARS = 64;
 
+    /** Each as one string for all messages: a method is kept with its session's journal, and every call would make a copy. */
+    private static final String[][] KNOWN_BY_LENGTH = byLength(List.of(
+            "2.0",
+            "ping",
+            "initialize",
+            "tools/call",
+            "tools/list",
+            "prompts/get",
+            "prompts/list",
+            "resources/read",
+            "resources/list",
+            "resources/subscribe",
+            "resources/unsubscribe",
+            "resources/templates/list",
+            "completion/complete",
+            "logging/setLevel",
+            "elicitation/create",
+            "sampling/createMessage",
+            "roots/list",
+            "notifications/initialized",
+            "notifications/progress",
+            "notifications/message",
+            "notifications/cancelled",
+            "notifications/roots/list_changed",
+            "notifications/tools/list_changed",
+            "notifications/prompts/list_changed",
+            "notifications/resources/list_changed",
+            "notifications/resources/updated"));
+
     private final JsonParser json;
+    /** The index of the parser's first byte in the body. */
     private final int origin;
-    private final Set<Member> seen = EnumSet.noneOf(Member.class);
-    private boolean longNames;
+    /** Whether a member had a name of unusual length. */
+    boolean longNames;
 
     // of the message at hand
+    private final Set<Member> seen = EnumSet.noneOf(Member.class);
     private String fault = "";
     private boolean nullId;
     private boolean version;
@@ -77,49 +112,56 @@ final class EnvelopeScan {
         }
     }
 
-    /** A scan before the first token; {@code origin} is the index of the parser's first byte in the body. */
+    /** A scan before the first token. */
     EnvelopeScan(JsonParser json, int origin) {
         this.json = json;
         this.origin = origin;
     }
 
-    /** Moves to the next token, and returns whether there is one. */
-    boolean next() {
-        return json.nextToken() != null;
-    }
-
-    boolean at(JsonToken token) {
-        return json.currentToken() == token;
-    }
-
-    /** Whether a member had a name of unusual length. */
-    boolean longNames() {
-        return longNames;
-    }
-
     /** The index after the last byte that was read. */
     int position() {
-        return index(json.currentLocation());
+        return origin + (int) json.currentLocation().getByteOffset();
     }
 
     /** The index of what the parser could not read. */
     int faultAt(JacksonException failure) {
-        return Optional.ofNullable(failure.getLocation()).map(this::index).orElseGet(() -> position() - 1);
+        TokenStreamLocation at = failure.getLocation();
+        return at == null ? position() - 1 : origin + (int) at.getByteOffset();
     }
 
     /** Reads the message that begins at this token to its end. */
     void message() {
-        begin();
-        if (!at(JsonToken.START_OBJECT)) {
+        seen.clear();
+        fault = "";
+        nullId = version = result = error = task = false;
+        from = start();
+        tokens = 0;
+        id = Optional.empty();
+        idSpan = Span.NONE;
+        method = "";
+        metaToken = paramsToken = requestId = Named.NONE;
+        paramsVersion = resultVersion = modernVersion = uri = name = Optional.empty();
+        if (json.currentToken() != JsonToken.START_OBJECT) {
             fault("a JSON-RPC message must be an object");
-            skipped();
+            skip();
+            json.finishToken();
             return;
         }
-        while (nextMember()) {
-            switch (json.currentName()) {
-                case "jsonrpc" -> jsonrpc();
+        for (String member = member(); member != null; member = member()) {
+            switch (member) {
+                case "jsonrpc" -> {
+                    version = text(Member.JSONRPC).filter("2.0"::equals).isPresent();
+                    if (!version) {
+                        fault("jsonrpc must be \"2.0\"");
+                    }
+                }
                 case "id" -> id();
-                case "method" -> method();
+                case "method" -> {
+                    method = text(Member.METHOD).orElse("");
+                    if (method.isEmpty() || method.length() > MAX_METHOD_CHARS) {
+                        fault("method must be a string of 1 to 512 characters");
+                    }
+                }
                 case "params" -> params();
                 case "result" -> result();
                 case "error" -> error();
@@ -127,20 +169,6 @@ final class EnvelopeScan {
             }
         }
         to = position();
-    }
-
-    /** Forgets the message before. */
-    private void begin() {
-        from = from();
-        tokens = 0;
-        seen.clear();
-        fault = "";
-        method = "";
-        nullId = version = result = error = task = false;
-        id = Optional.empty();
-        idSpan = Span.NONE;
-        metaToken = paramsToken = requestId = Named.NONE;
-        paramsVersion = resultVersion = modernVersion = uri = name = Optional.empty();
     }
 
     /** What is wrong with the message that was read, in words for its sender; empty when nothing is. */
@@ -179,19 +207,17 @@ final class EnvelopeScan {
         return answers() ? Optional.empty() : id;
     }
 
-    private void jsonrpc() {
-        once(Member.JSONRPC);
-        version = text().filter("2.0"::equals).isPresent();
-        if (!version) {
-            fault("jsonrpc must be \"2.0\"");
-        }
+    /** Whether the message has an answer, be it null. */
+    private boolean answers() {
+        return error || seen.contains(Member.RESULT);
     }
 
     private void id() {
         boolean first = once(Member.ID);
-        id = id(json);
-        nullId = at(JsonToken.VALUE_NULL);
-        idSpan = skipped();
+        nullId = json.currentToken() == JsonToken.VALUE_NULL;
+        Named read = named();
+        id = read.id;
+        idSpan = read.span;
         if (id.isEmpty() && !nullId) {
             fault("id must be a string of at most 512 characters or an integer of at most 64 digits");
         }
@@ -200,45 +226,36 @@ final class EnvelopeScan {
         }
     }
 
-    private void method() {
-        once(Member.METHOD);
-        method = text().orElse("");
-        if (method.isEmpty() || method.length() > MAX_METHOD_CHARS) {
-            fault("method must be a string of 1 to 512 characters");
-        }
-    }
-
     private void params() {
         once(Member.PARAMS);
-        if (at(JsonToken.VALUE_NULL) || !object("params must be an object")) {
+        if (json.currentToken() == JsonToken.VALUE_NULL || !isObject("params must be an object")) {
             return;
         }
-        while (nextMember()) {
-            switch (json.currentName()) {
+        for (String member = member(); member != null; member = member()) {
+            switch (member) {
                 case "_meta" -> meta();
-                case "progressToken" -> paramsToken = named(Member.PARAMS_TOKEN);
-                case "requestId" -> requestId = named(Member.REQUEST_ID);
+                case "progressToken" -> paramsToken = token(Member.PARAMS_TOKEN);
+                case "requestId" -> requestId = token(Member.REQUEST_ID);
                 case "protocolVersion" -> paramsVersion = text(Member.PARAMS_VERSION);
                 case "uri" -> uri = text(Member.URI);
-                case "task" -> {
-                    task = true;
+                case "name" -> name = text(Member.NAME);
+                default -> {
+                    task |= member.equals("task");
                     skip();
                 }
-                case "name" -> name = text(Member.NAME);
-                default -> skip();
             }
         }
     }
 
     private void meta() {
         once(Member.META);
-        if (!at(JsonToken.START_OBJECT)) {
+        if (json.currentToken() != JsonToken.START_OBJECT) {
             skip();
             return;
         }
-        while (nextMember()) {
-            switch (json.currentName()) {
-                case "progressToken" -> metaToken = named(Member.META_TOKEN);
+        for (String member = member(); member != null; member = member()) {
+            switch (member) {
+                case "progressToken" -> metaToken = token(Member.META_TOKEN);
                 case Envelope.MODERN_VERSION -> modernVersion = text(Member.MODERN_VERSION);
                 default -> skip();
             }
@@ -247,13 +264,13 @@ final class EnvelopeScan {
 
     private void result() {
         once(Member.RESULT);
-        result |= !at(JsonToken.VALUE_NULL);
-        if (!at(JsonToken.START_OBJECT)) {
+        result |= json.currentToken() != JsonToken.VALUE_NULL;
+        if (json.currentToken() != JsonToken.START_OBJECT) {
             skip();
             return;
         }
-        while (nextMember()) {
-            if (json.currentName().equals("protocolVersion")) {
+        for (String member = member(); member != null; member = member()) {
+            if (member.equals("protocolVersion")) {
                 resultVersion = text(Member.RESULT_VERSION);
             } else {
                 skip();
@@ -264,16 +281,17 @@ final class EnvelopeScan {
     /** Null stands for an absent error, as for absent params and results: some writers spell them so. */
     private void error() {
         once(Member.ERROR);
-        if (!at(JsonToken.VALUE_NULL)) {
+        if (json.currentToken() != JsonToken.VALUE_NULL) {
             error = true;
-            if (object("error must be an object")) {
+            if (isObject("error must be an object")) {
                 skip();
             }
         }
     }
 
-    private boolean object(String otherwise) {
-        boolean object = at(JsonToken.START_OBJECT);
+    /** Whether the value at hand is an object; another one is a fault, and passed over. */
+    private boolean isObject(String otherwise) {
+        boolean object = json.currentToken() == JsonToken.START_OBJECT;
         if (!object) {
             fault(otherwise);
             skip();
@@ -281,26 +299,55 @@ final class EnvelopeScan {
         return object;
     }
 
+    /** The string at hand; empty when there is another value, which is passed over. */
     private Optional<String> text(Member member) {
         once(member);
-        return text();
-    }
-
-    /** The string at hand; empty when there is another value, which is passed over. */
-    private Optional<String> text() {
-        if (at(JsonToken.VALUE_STRING)) {
-            return Optional.of(
-                    JsonText.known(json.getStringCharacters(), json.getStringOffset(), json.getStringLength()));
+        if (json.currentToken() == JsonToken.VALUE_STRING) {
+            return Optional.of(known(json.getStringCharacters(), json.getStringOffset(), json.getStringLength()));
         }
         skip();
         return Optional.empty();
     }
 
-    private Named named(Member member) {
+    /** These characters as a string, the same one each time where most messages have it. */
+    static String known(char[] chars, int from, int length) {
+        if (length < KNOWN_BY_LENGTH.length) {
+            for (String known : KNOWN_BY_LENGTH[length]) {
+                // from the end: many begin alike
+                int left = length;
+                while (left > 0 && known.charAt(left - 1) == chars[from + left - 1]) {
+                    left--;
+                }
+                if (left == 0) {
+                    return known;
+                }
+            }
+        }
+        return new String(chars, from, length);
+    }
+
+    private static String[][] byLength(List<String> texts) {
+        int longest = texts.stream().mapToInt(String::length).max().orElseThrow();
+        String[][] found = new String[longest + 1][];
+        Arrays.setAll(
+                found,
+                length -> texts.stream().filter(text -> text.length() == length).toArray(String[]::new));
+        return found;
+    }
+
+    private Named token(Member member) {
         once(member);
+        Named read = named();
+        return read.id.isPresent() ? read : Named.NONE;
+    }
+
+    /** The id at hand, and where it lies; another value lies there without one. */
+    private Named named() {
         Optional<RequestId> found = id(json);
-        Span span = skipped();
-        return found.isPresent() ? new Named(found, span) : Named.NONE;
+        int start = start();
+        skip();
+        json.finishToken();
+        return new Named(found, new Span(start, position()));
     }
 
     private boolean once(Member member) {
@@ -311,25 +358,21 @@ final class EnvelopeScan {
         return first;
     }
 
-    /** Whether the message has an answer, be it null. */
-    private boolean answers() {
-        return error || seen.contains(Member.RESULT);
-    }
-
     private void fault(String words) {
         if (fault.isEmpty()) {
             fault = words;
         }
     }
 
-    /** Moves on to the value of the object's next member, or to the object's end. */
-    private boolean nextMember() {
+    /** Moves on to the value of the object's next member, and returns its name; null at the object's end. */
+    private @Nullable String member() {
         if (json.nextToken() != JsonToken.PROPERTY_NAME) {
-            return false;
+            return null;
         }
-        noteName();
+        String member = json.currentName();
+        longNames |= member.length() > LONG_NAME_CHARS;
         json.nextToken();
-        return true;
+        return member;
     }
 
     /** Moves to the end of the value at hand. */
@@ -338,7 +381,7 @@ final class EnvelopeScan {
             JsonToken token = json.nextToken();
             tokens++;
             if (token == JsonToken.PROPERTY_NAME) {
-                noteName();
+                longNames |= json.currentName().length() > LONG_NAME_CHARS;
             } else if (token.isStructStart()) {
                 depth++;
             } else if (token.isStructEnd()) {
@@ -347,24 +390,9 @@ final class EnvelopeScan {
         }
     }
 
-    /** Moves to the end of the value at hand, and returns where the value lies. */
-    private Span skipped() {
-        int start = from();
-        skip();
-        json.finishToken();
-        return new Span(start, position());
-    }
-
-    private int from() {
-        return index(json.currentTokenLocation());
-    }
-
-    private void noteName() {
-        longNames |= json.currentName().length() > LONG_NAME_CHARS;
-    }
-
-    private int index(TokenStreamLocation location) {
-        return origin + (int) location.getByteOffset();
+    /** The index of the first byte of the token at hand. */
+    private int start() {
+        return origin + (int) json.currentTokenLocation().getByteOffset();
     }
 
     /** The id that a value is, in canonical spelling; empty when it is another value, or too long. */

@@ -1,19 +1,28 @@
 package dev.holdfast.json;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import dev.holdfast.spi.Backend;
 import dev.holdfast.spi.BackendConnection;
 import dev.holdfast.spi.CallSink;
 import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.ListeningSink;
 import dev.holdfast.spi.OutboundMessage;
+import dev.holdfast.spi.RequestId;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A backend whose tools say themselves which of their calls may be run again, by {@link RepeatRules}: it learns from the
@@ -29,6 +38,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 public final class HintedBackend implements Backend {
     private static final Duration LIST_TIMEOUT = Duration.ofSeconds(10);
     private static final int MOST_QUESTIONS = 3;
+    private static final int MOST_PAGES = 100;
+    private static final CompletionStage<Void> DONE = CompletableFuture.completedFuture(null);
 
     private final Backend backend;
     private final Duration timeout;
@@ -98,7 +109,7 @@ public final class HintedBackend implements Backend {
         /** How many questions may still be asked. */
         private final AtomicInteger left;
 
-        private volatile Optional<ToolQuestion> latest = Optional.empty();
+        private volatile @Nullable ToolQuestion latest;
 
         private Listening(Opened opened, OpenRequest request, ListeningSink listening) {
             this.connection = opened.connection();
@@ -116,22 +127,20 @@ public final class HintedBackend implements Backend {
         public void call(InboundMessage request, CallSink sink) {
             if (request.method().equals(RepeatRules.TOOLS_LIST)) {
                 connection.call(request, new Overheard(sink, principal));
-            } else {
-                connection.call(request, sink);
-                // not earlier: on a server that works one request at a time, journal and call would wait for the list
+                return;
+            }
+            connection.call(request, sink);
+            // not earlier: on a server that works one request at a time, journal and call would wait for the list
+            if (left.get() > 0 && !rules.knows(principal) && asking.add(principal)) {
                 ask();
             }
         }
 
         private void ask() {
-            if (left.get() <= 0 || rules.knows(principal) || !asking.add(principal)) {
-                return;
-            }
-            String name = incarnation + "-" + left.getAndDecrement();
-            ToolQuestion asked =
-                    new ToolQuestion(connection, name, listening.sessionId(), answer -> rules.learn(principal, answer));
-            latest = Optional.of(asked);
-            asked.begin(timeout).whenComplete((done, late) -> {
+            ToolQuestion asked = new ToolQuestion(
+                    connection, principal, incarnation + "-" + left.getAndDecrement(), listening.sessionId());
+            latest = asked;
+            asked.over.orTimeout(timeout.toNanos(), TimeUnit.NANOSECONDS).whenComplete((done, late) -> {
                 if (late == null) {
                     left.set(0);
                 }
@@ -140,6 +149,7 @@ public final class HintedBackend implements Backend {
                     asked.withdraw();
                 }
             });
+            asked.ask(1, "");
         }
 
         @Override
@@ -159,7 +169,10 @@ public final class HintedBackend implements Backend {
 
         @Override
         public CompletionStage<Void> close() {
-            latest.ifPresent(ToolQuestion::end);
+            ToolQuestion asked = latest;
+            if (asked != null) {
+                asked.end();
+            }
             return connection.close();
         }
     }
@@ -195,6 +208,123 @@ public final class HintedBackend implements Backend {
         @Override
         public String sessionId() {
             return sink.sessionId();
+        }
+    }
+
+    /**
+     * Asks a server for its tools, page after page, on nobody's behalf: the client sees neither the question nor the answer. It ends with
+     * the last page, with an error, with its connection, or when its time is over.
+     */
+    private final class ToolQuestion {
+        private final BackendConnection connection;
+        private final String principal;
+        private final String prefix;
+        private final String sessionId;
+        private final CompletableFuture<Void> over = new CompletableFuture<>();
+        private volatile @Nullable Page last;
+
+        /**
+         * @param name makes its ids different from those of other questions, on this connection and others
+         */
+        private ToolQuestion(BackendConnection connection, String principal, String name, String sessionId) {
+            this.connection = connection;
+            this.principal = principal;
+            this.prefix = "holdfast-tools-" + name + "-";
+            this.sessionId = sessionId;
+        }
+
+        private void end() {
+            over.complete(null);
+        }
+
+        /** Tells the server that nobody waits for the answer any more. */
+        private void withdraw() {
+            Page page = last;
+            if (page != null) {
+                page.cancel();
+            }
+        }
+
+        private void ask(int number, String params) {
+            Page page = new Page(this, number);
+            last = page;
+            String text =
+                    "{\"jsonrpc\":\"2.0\",\"id\":" + page.id.token() + ",\"method\":\"tools/list\"" + params + "}";
+            InboundMessage request = new InboundMessage(
+                    InboundMessage.Kind.REQUEST,
+                    page.id,
+                    RepeatRules.TOOLS_LIST,
+                    text.getBytes(UTF_8),
+                    JournalChange.NONE,
+                    InboundMessage.NO_CONTEXT);
+            try {
+                // like a replay: what comes before the answer is for nobody
+                connection.replay(request, page);
+            } catch (RuntimeException e) {
+                // whatever is wrong with it, the calls of its client will tell
+                end();
+            }
+        }
+
+        private void answered(int number, OutboundMessage message) {
+            Optional<String> cursor = Optional.empty();
+            if (message.kind() == EventKind.RESPONSE) {
+                rules.learn(principal, message.bytes());
+                cursor = JsonPeek.string(message.bytes(), "result", "nextCursor");
+            }
+            if (cursor.isEmpty() || number == MOST_PAGES || over.isDone()) {
+                end();
+            } else {
+                ask(number + 1, ",\"params\":{\"cursor\":" + JsonText.quoted(cursor.get()) + "}");
+            }
+        }
+    }
+
+    /** Takes one page of the answer to a question. */
+    private static final class Page implements CallSink {
+        private final ToolQuestion question;
+        private final int number;
+        private final RequestId id;
+        private final AtomicBoolean answered = new AtomicBoolean();
+        private final AtomicReference<@Nullable CancelHook> hook = new AtomicReference<>();
+
+        private Page(ToolQuestion question, int number) {
+            this.question = question;
+            this.number = number;
+            this.id = JsonRpc.stringId(question.prefix + number);
+        }
+
+        @Override
+        public CompletionStage<Void> send(OutboundMessage message) {
+            if (EventKind.answers(message.kind()) && answered.compareAndSet(false, true)) {
+                question.answered(number, message);
+            }
+            return DONE;
+        }
+
+        @Override
+        public void onCancel(CancelHook next) {
+            hook.set(next);
+            if (question.over.isCompletedExceptionally()) {
+                cancel();
+            }
+        }
+
+        /** Says why: a backend takes a cancellation without a word for a call that has run into its time limit. */
+        private void cancel() {
+            CancelHook told = hook.getAndSet(null);
+            if (told != null && !answered.get()) {
+                told.cancelled(Optional.of(JsonRpc.MESSAGES.read(
+                        JsonRpc.MESSAGES.cancelled(id, "it took too long").bytes())));
+            }
+        }
+
+        @Override
+        public void disconnect(Duration retry) {}
+
+        @Override
+        public String sessionId() {
+            return question.sessionId;
         }
     }
 }

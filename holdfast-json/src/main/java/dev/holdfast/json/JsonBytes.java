@@ -131,7 +131,7 @@ final class JsonBytes {
                 at += Long.BYTES;
                 continue;
             }
-            int length = characterLength(bytes, at);
+            int length = bytes[at] >= 0 ? 1 : characterLength(bytes, at);
             if (length == 0) {
                 return at;
             }
@@ -140,12 +140,9 @@ final class JsonBytes {
         return at;
     }
 
-    /** How many bytes the character at this place has; 0 when it is none. */
+    /** How many bytes the character that begins here has beyond ASCII; 0 when it is none. */
     private static int characterLength(byte[] bytes, int at) {
         int lead = bytes[at] & 0xFF;
-        if (lead < 0x80) {
-            return 1;
-        }
         if (lead < 0xC2 || lead > 0xF4) {
             return 0;
         }

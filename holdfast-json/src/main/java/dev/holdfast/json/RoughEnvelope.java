@@ -2,6 +2,7 @@ package dev.holdfast.json;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.holdfast.json.Envelope.Span;
 import dev.holdfast.spi.RequestId;
 import java.util.ArrayList;
 import java.util.Arrays;

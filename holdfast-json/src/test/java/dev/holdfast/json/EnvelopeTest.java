@@ -9,6 +9,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import dev.holdfast.json.Envelope.Kind;
+import dev.holdfast.json.Envelope.Span;
 import dev.holdfast.spi.RequestId;
 import java.util.List;
 import org.junit.jupiter.api.Test;

@@ -3,6 +3,7 @@ package dev.holdfast.json;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.json.Envelope.Span;
 import dev.holdfast.json.EnvelopeReader.Malformed;
 import dev.holdfast.json.EnvelopeReader.Parsed;
 import dev.holdfast.json.EnvelopeReader.Single;
