@@ -43,7 +43,8 @@ final class SinkTransport implements McpStreamableServerTransport {
     @Override
     public Mono<Void> sendMessage(McpSchema.JSONRPCMessage message) {
         return Mono.defer(() -> {
-            OutboundMessage outbound = SdkMessages.isLarge(message) ? large(message) : messages.outbound(message, sessionId);
+            OutboundMessage outbound =
+                    SdkMessages.isLarge(message) ? large(message) : messages.outbound(message, sessionId);
             CompletionStage<Void> commit = sink.apply(outbound);
             if (EventKind.answers(outbound.kind())) {
                 // nobody sends anything after it, and if it cannot be stored, the engine tells the client
