@@ -54,7 +54,8 @@ public final class Exchange {
     private String principal = "";
     private Accept accept = Accept.BOTH;
     private Optional<RequestId> id = Optional.empty();
-    private Function<byte[], NextStep> awaiting = body -> NextStep.DONE;
+    /** Takes the body when it has arrived; not kept longer, for it may keep what the body holds. */
+    private Function<byte[], NextStep> awaiting = Exchange::nothing;
 
     /**
      * The exchange of a request.
@@ -150,9 +151,9 @@ public final class Exchange {
     }
 
     /** Does one step after the other, until the request is answered or waits. */
-    public void follow(NextStep first) {
+    public void follow(NextStep step) {
         try {
-            NextStep step = first;
+            // a step that is done is let go of, with what it holds
             while (step != NextStep.DONE) {
                 step = step.next();
             }
@@ -298,15 +299,25 @@ public final class Exchange {
         awaiting = then;
         try {
             Optional<byte[]> whole = body.read(this, stays);
-            return whole.isPresent() ? then.apply(whole.get()) : NextStep.DONE;
+            if (whole.isEmpty()) {
+                return NextStep.DONE;
+            }
+            awaiting = Exchange::nothing;
+            return then.apply(whole.get());
         } catch (IOException e) {
             return brokeOff(e);
         }
     }
 
+    private static NextStep nothing(byte[] unused) {
+        return NextStep.DONE;
+    }
+
     /** The body that was waited for has arrived completely. */
     void arrived(byte[] whole) {
-        follow(() -> awaiting.apply(whole));
+        Function<byte[], NextStep> then = awaiting;
+        awaiting = Exchange::nothing;
+        follow(() -> then.apply(whole));
     }
 
     /**
