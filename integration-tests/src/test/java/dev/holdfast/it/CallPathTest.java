@@ -45,11 +45,11 @@ class CallPathTest {
     private enum CallPath {
         // types, entries, depth
         /** A tools/call: Jetty, a server of the SDK, nothing kept outside memory, meters. */
-        MEMORY(98, 1215, 44),
+        MEMORY(88, 890, 37),
         /** A GET with Last-Event-ID, of the stream of a call that has ended, at the same server. */
-        RESUME(63, 605, 24),
+        RESUME(55, 460, 22),
         /** A tools/call through the gateway, to a child on stdio, with RocksDB; what is entered in the gateway. */
-        STDIO(106, 1290, 30),
+        STDIO(105, 1240, 30),
         /** A tools/call by the Java client. */
         CLIENT(42, 490, 19),
         /** The same, its connection ended before the answer: with a GET that fetches it. */
