@@ -49,7 +49,7 @@ class CallPathTest {
         /** A GET with Last-Event-ID, of the stream of a call that has ended, at the same server. */
         RESUME(55, 460, 22),
         /** A tools/call through the gateway, to a child on stdio, with RocksDB; what is entered in the gateway. */
-        STDIO(105, 1240, 30),
+        STDIO(105, 1290, 30),
         /** A tools/call by the Java client. */
         CLIENT(42, 490, 19),
         /** The same, its connection ended before the answer: with a GET that fetches it. */
