@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * a decision made, the lock released, and then what the decision causes is done: its effects, in order, then the append of what
  * stands in the outbox. Nothing else takes the lock, and nothing that blocks, waits or calls somebody else happens under it.
  */
-public final class SessionLog {
+public final class SessionLog implements StreamCursor.Log {
     /** What a session does about its log. */
     public interface Owner {
         /** The log has it. */
@@ -49,6 +49,8 @@ public final class SessionLog {
     private final SessionStore store;
     private final BatchWriter writer;
     private final Owner owner;
+    private final Runnable makesRoom;
+    private final Consumer<EndReason> ends;
     private final Epochs epochs;
     private final Outbox outbox;
     private @Nullable SessionKey key;
@@ -61,6 +63,8 @@ public final class SessionLog {
         this.store = store;
         this.writer = writer;
         this.owner = owner;
+        this.makesRoom = owner::makeRoom;
+        this.ends = owner::end;
         this.epochs = epochs;
         this.outbox = new Outbox(epochs, writer, owner);
     }
@@ -77,12 +81,17 @@ public final class SessionLog {
         return epochs;
     }
 
-    /** The epoch that new events get. */
+    @Override
     public Epoch epoch() {
         return epochs.present;
     }
 
-    /** Makes a decision, then does what it causes. Not called under the lock. */
+    @Override
+    public void hurry(Step step) {
+        outbox.hurry(step);
+    }
+
+    @Override
     public <T> T step(Function<Step, T> decision) {
         assert !Thread.holdsLock(lock) : "a step in a step";
         Step step = new Step();
@@ -122,7 +131,7 @@ public final class SessionLog {
         Step present = step;
         Outbox.Turn next = turn;
         while (true) {
-            present.perform(owner);
+            present.perform(makesRoom, ends);
             if (next == Outbox.Wait.LATER) {
                 next = look(outbox::next);
             }

@@ -4,6 +4,7 @@ import dev.holdfast.EndReason;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -69,8 +70,11 @@ public final class Step {
     /**
      * Does everything that was caused, after the lock was released. A failure of one effect stops neither the others nor the append
      * behind them.
+     *
+     * @param makesRoom makes room for what the session keeps
+     * @param ends ends the session
      */
-    void perform(SessionLog.Owner owner) {
+    void perform(Runnable makesRoom, Consumer<EndReason> ends) {
         over = true;
         if (first != null) {
             guarded(first);
@@ -79,11 +83,11 @@ public final class Step {
             more.forEach(Step::guarded);
         }
         if (crowds) {
-            guarded(owner::makeRoom);
+            guarded(makesRoom);
         }
         EndReason reason = end;
         if (reason != null) {
-            guarded(() -> owner.end(reason));
+            guarded(() -> ends.accept(reason));
         }
     }
 

@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -22,6 +23,18 @@ import org.slf4j.LoggerFactory;
  * to wake its connection. The write marks belong to the pump alone.
  */
 public final class StreamCursor implements StreamReader, Runnable {
+    /** The log that a cursor reads. */
+    public interface Log {
+        /** Makes a decision, then does what it causes. Not called under the lock. */
+        <T> T step(Function<Step, T> decision);
+
+        /** The epoch that new events get. */
+        Epoch epoch();
+
+        /** The store is told now of what waits for the next append. */
+        void hurry(Step step);
+    }
+
     /** What a session does about those who read its streams. What takes no {@link Step} is called without the session's lock. */
     public interface Host {
         /** Somebody has read what was there. */
@@ -62,7 +75,7 @@ public final class StreamCursor implements StreamReader, Runnable {
     };
 
     private final Host host;
-    private final SessionLog log;
+    private final Log log;
     private final LiveStream stream;
     private final long repeatThrough;
     /** No event that is there when the cursor comes has a later epoch. */
@@ -96,8 +109,7 @@ public final class StreamCursor implements StreamReader, Runnable {
     private long newerAt;
     private long confirmed;
 
-    private StreamCursor(
-            Host host, SessionLog log, LiveStream stream, Start start, boolean merged, boolean returnable) {
+    private StreamCursor(Host host, Log log, LiveStream stream, Start start, boolean merged, boolean returnable) {
         this.host = host;
         this.log = log;
         this.stream = stream;
@@ -111,22 +123,22 @@ public final class StreamCursor implements StreamReader, Runnable {
     }
 
     /** The first cursor of a call's stream. */
-    public static StreamCursor first(Host host, SessionLog log, LiveStream stream) {
+    public static StreamCursor first(Host host, Log log, LiveStream stream) {
         return new StreamCursor(host, log, stream, new Start(0, 0, log.epoch()), false, false);
     }
 
     /** A cursor that goes on after an offset, which the client has named. */
-    public static StreamCursor from(Host host, SessionLog log, LiveStream stream, long cursor) {
+    public static StreamCursor from(Host host, Log log, LiveStream stream, long cursor) {
         return new StreamCursor(host, log, stream, new Start(cursor, 0, log.epoch()), false, true);
     }
 
     /** A cursor that repeats what the client still owes an answer to, then goes on after the last confirmed event. */
-    public static StreamCursor fromConfirmed(Host host, SessionLog log, LiveStream stream) {
+    public static StreamCursor fromConfirmed(Host host, Log log, LiveStream stream) {
         return new StreamCursor(host, log, stream, new Start(0, stream.confirmed, log.epoch()), false, true);
     }
 
     /** A cursor over what other nodes write. */
-    public static StreamCursor elsewhere(Host host, SessionLog log, LiveStream stream, Start start) {
+    public static StreamCursor elsewhere(Host host, Log log, LiveStream stream, Start start) {
         return new StreamCursor(host, log, stream, start, stream.listening, true);
     }
 
@@ -194,11 +206,11 @@ public final class StreamCursor implements StreamReader, Runnable {
                 || log.<Boolean>step(step -> {
                     boolean known = known();
                     if (!known) {
-                        log.outbox().hurry(step);
+                        log.hurry(step);
                     }
                     return known;
                 })
-                || log.look(this::known);
+                || log.<Boolean>step(step -> known());
     }
 
     /** Of a stream that has ended without an event there is nothing to come back for; one that the store did not take was never told. */
