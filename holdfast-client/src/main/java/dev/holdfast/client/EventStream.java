@@ -486,7 +486,7 @@ final class EventStream implements StreamHandler {
                     lookForEvent(exchange, most, check);
                 } else if (owner.opensAnew()) {
                     forget();
-                    exchange.abort("the server does not resume the stream");
+                    exchange.interrupt("the server does not resume the stream");
                 } else {
                     notResumed(new EOFException("nothing came on the stream that was resumed"));
                 }
@@ -512,7 +512,7 @@ final class EventStream implements StreamHandler {
                 } else {
                     wait = Math.min(LONGEST_MILLIS, 2 * wait);
                     ended = exchange;
-                    exchange.abort("nothing new comes on it");
+                    exchange.interrupt("nothing new comes on it");
                 }
             });
         }

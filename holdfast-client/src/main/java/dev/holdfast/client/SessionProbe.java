@@ -88,7 +88,7 @@ final class SessionProbe {
                 return;
             }
             HttpExchange exchange = session.answering(request, event -> {
-                answered(ping, event.data(), finding);
+                answered(ping, event.data(), Finding.REFUSED, finding);
                 return CompletableFuture.completedFuture(null);
             });
             exchange.start().thenAccept(end -> ended(ping, end, finding));
@@ -99,22 +99,26 @@ final class SessionProbe {
 
     private static void ended(Envelope ping, ExchangeEnd end, CompletableFuture<Finding> finding) {
         if (end instanceof ExchangeEnd.Answer answer) {
-            answered(ping, answer.body(), finding);
-            finding.complete(
-                    switch (answer.status()) {
-                        case 400, 404, 410 -> Finding.GONE;
-                        case 408, 429, 502, 503, 504, 520, 521, 522, 523, 524 -> Finding.UNKNOWN;
-                        default -> Finding.REFUSED;
-                    });
+            Finding said = switch (answer.status()) {
+                case 400, 404, 410 -> Finding.GONE;
+                case 408, 429, 502, 503, 504, 520, 521, 522, 523, 524 -> Finding.UNKNOWN;
+                default -> Finding.REFUSED;
+            };
+            answered(ping, answer.body(), said == Finding.GONE ? Finding.GONE : Finding.REFUSED, finding);
+            finding.complete(said);
         } else {
             finding.complete(end instanceof ExchangeEnd.StreamEnded ? Finding.REFUSED : Finding.UNKNOWN);
         }
     }
 
-    /** A server that answers knows the session, even if the answer is that it does not know pings. */
-    private static void answered(Envelope ping, byte[] body, CompletableFuture<Finding> finding) {
+    /**
+     * A server that answers knows the session, even if the answer is that it does not know pings.
+     *
+     * @param denied what an error says that may be about the session
+     */
+    private static void answered(Envelope ping, byte[] body, Finding denied, CompletableFuture<Finding> finding) {
         if (MessageBodies.answers(ping, body)) {
-            finding.complete(MessageBodies.mayDenySession(body) ? Finding.REFUSED : Finding.THERE);
+            finding.complete(MessageBodies.mayDenySession(body) ? denied : Finding.THERE);
         }
     }
 }

@@ -21,6 +21,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -259,6 +260,32 @@ class LostByExperimentTest {
 
         assertThat(asked("initialize")).isEqualTo(2);
         assertThat(asked("ping")).isEqualTo(1);
+    }
+
+    /** As our own gateway says it. What a server says of a session it has lost is believed where it says nothing of another one. */
+    @Test
+    void aRefusalInTheSessionsNameIsBelievedWhereTheExperimentFindsOutNothing() {
+        lost = (request, reply) -> {
+            String error = error(id(request));
+            reply.raw("HTTP/1.1 404 X\r\nContent-Type: application/json\r\nContent-Length: " + error.length()
+                    + "\r\n\r\n" + error);
+        };
+        AtomicInteger experiments = new AtomicInteger();
+        ScriptedServer.Act opens = opening;
+        opening = (request, reply) -> {
+            if (experiments.incrementAndGet() == 1) {
+                reply.rst();
+            } else {
+                opens.on(request, reply);
+            }
+        };
+
+        assertThat(now(send(call(5)))).isEqualTo(new Outcome.Done());
+
+        assertThat(recorder.messages)
+                .noneMatch(message ->
+                        message.kind() == Envelope.Kind.ERROR && message.id().isPresent());
+        assertThat(asked("initialize")).isEqualTo(3);
     }
 
     /** A server that names a session before it refuses it, or says nothing more. */

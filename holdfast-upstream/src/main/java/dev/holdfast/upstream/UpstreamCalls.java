@@ -173,10 +173,13 @@ final class UpstreamCalls {
         }
     }
 
-    /** Those that may run in another session, and that somebody waits for. The caller keeps them from now on. */
-    synchronized List<InboundMessage> untouched() {
+    /** Takes those that may run in another session, and that somebody waits for. The caller keeps them from now on. */
+    synchronized List<InboundMessage> takeUntouched() {
+        List<InboundMessage> taken =
+                untouched.stream().map(call -> call.request).toList();
         untouched.forEach(call -> call.room.give());
-        return untouched.stream().map(call -> call.request).toList();
+        untouched.clear();
+        return taken;
     }
 
     /** Those that run. */

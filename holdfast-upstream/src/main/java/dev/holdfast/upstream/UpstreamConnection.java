@@ -495,7 +495,7 @@ final class UpstreamConnection
     /** The first report counts, and later ones for calls that come meanwhile. */
     private void report(String cause) {
         reported = true;
-        listening.lost(cause, calls.untouched());
+        listening.lost(cause, calls.takeUntouched());
     }
 
     private void tellChanges() {
