@@ -3,6 +3,7 @@ package dev.holdfast.mcp;
 import io.modelcontextprotocol.common.McpTransportContext;
 import java.time.Duration;
 import java.util.function.Consumer;
+import reactor.util.context.Context;
 
 /** What a handler can learn of the client's request, and ask of its connection. */
 public final class HoldfastRequest {
@@ -29,11 +30,16 @@ public final class HoldfastRequest {
         throw new IllegalStateException("this exchange did not come through a HoldfastTransportProvider");
     }
 
-    /** A context that also holds the request. */
-    static McpTransportContext context(Object edge, String sessionId, Consumer<Duration> disconnect) {
+    /**
+     * Adds to Reactor's context of a handler what its request brings, by the context of the message, and itself.
+     *
+     * @param disconnect ends the connection of a call
+     */
+    static Context added(Context context, Object edge, String sessionId, Consumer<Duration> disconnect) {
         HoldfastRequest request = new HoldfastRequest(sessionId, disconnect);
         McpTransportContext user = RequestContext.extracted(edge);
-        return key -> key.equals(KEY) ? request : user.get(key);
+        McpTransportContext transport = key -> key.equals(KEY) ? request : user.get(key);
+        return RequestContext.propagated(edge, context).put(McpTransportContext.KEY, transport);
     }
 
     /** The session id that the client holds. It stays the same when the server's own session is replaced. */

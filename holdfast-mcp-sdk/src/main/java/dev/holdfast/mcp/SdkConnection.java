@@ -7,7 +7,6 @@ import dev.holdfast.spi.BackendConnection;
 import dev.holdfast.spi.CallSink;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.ListeningSink;
-import io.modelcontextprotocol.common.McpTransportContext;
 import io.modelcontextprotocol.spec.McpSchema;
 import io.modelcontextprotocol.spec.McpStreamableServerSession;
 import java.io.IOException;
@@ -82,10 +81,8 @@ final class SdkConnection implements BackendConnection {
         running.add(call.work);
         sink.onCancel(notification -> call.work.dispose());
         call.work.begin(() -> stream(parsed, call.transport)
-                .contextWrite(context -> RequestContext.propagated(request.context(), context)
-                        .put(
-                                McpTransportContext.KEY,
-                                HoldfastRequest.context(request.context(), sink.sessionId(), sink::disconnect)))
+                .contextWrite(context ->
+                        HoldfastRequest.added(context, request.context(), sink.sessionId(), sink::disconnect))
                 .doFinally(signal -> {
                     call.work.over();
                     running.remove(call.work);
@@ -158,10 +155,8 @@ final class SdkConnection implements BackendConnection {
     @Override
     public void notify(InboundMessage notification) {
         take(() -> session.accept(messages.read(notification.bytes(), McpSchema.JSONRPCNotification.class))
-                .contextWrite(context -> RequestContext.propagated(notification.context(), context)
-                        .put(
-                                McpTransportContext.KEY,
-                                HoldfastRequest.context(notification.context(), listening.sessionId(), retry -> {}))));
+                .contextWrite(context -> HoldfastRequest.added(
+                        context, notification.context(), listening.sessionId(), retry -> {})));
     }
 
     @Override
