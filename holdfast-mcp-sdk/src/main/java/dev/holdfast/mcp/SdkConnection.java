@@ -155,8 +155,8 @@ final class SdkConnection implements BackendConnection {
     @Override
     public void notify(InboundMessage notification) {
         take(() -> session.accept(messages.read(notification.bytes(), McpSchema.JSONRPCNotification.class))
-                .contextWrite(context -> HoldfastRequest.added(
-                        context, notification.context(), listening.sessionId(), retry -> {})));
+                .contextWrite(context ->
+                        HoldfastRequest.added(context, notification.context(), listening.sessionId(), retry -> {})));
     }
 
     @Override

@@ -7,7 +7,6 @@ import dev.holdfast.EventId;
 import dev.holdfast.Lifetime;
 import dev.holdfast.Opening;
 import dev.holdfast.Refusal;
-import dev.holdfast.Resume;
 import dev.holdfast.Session;
 import dev.holdfast.StreamReader;
 import dev.holdfast.Unavailable;
@@ -163,7 +162,10 @@ final class HttpSse extends Protocol {
                     ? begin(exchange)
                     : exchange.whenAttached(
                             session.get().resume(after),
-                            resume -> attach(exchange, session.get(), resume) ? NextStep.DONE : begin(exchange));
+                            resume -> Exchange.reader(resume)
+                                    .map(reader ->
+                                            listen(exchange, session.get().id(), reader))
+                                    .orElseGet(() -> begin(exchange)));
         });
     }
 
@@ -173,9 +175,9 @@ final class HttpSse extends Protocol {
                 Session session = awaiting.session();
                 return exchange.whenAttached(
                         session.listen(),
-                        resume -> attach(exchange, session, resume)
-                                ? NextStep.DONE
-                                : exchange.reply(unknown(session.id())));
+                        resume -> Exchange.reader(resume)
+                                .map(reader -> listen(exchange, session.id(), reader))
+                                .orElseGet(() -> exchange.reply(unknown(session.id()))));
             }
             if (opening instanceof Unavailable unavailable) {
                 return exchange.reply(Rejection.of(unavailable.reason()));
@@ -184,25 +186,14 @@ final class HttpSse extends Protocol {
         });
     }
 
-    private boolean attach(Exchange exchange, Session session, Resume resume) {
-        if (resume instanceof Resume.Resumed resumed) {
-            listen(exchange, session.id(), resumed.reader());
-            return true;
-        }
-        if (resume instanceof Resume.Gap gap) {
-            listen(exchange, session.id(), gap.reader());
-            return true;
-        }
-        return false;
-    }
-
-    private void listen(Exchange exchange, String id, StreamReader reader) {
+    private NextStep listen(Exchange exchange, String id, StreamReader reader) {
         PeerProof proof = ephemeral ? new PeerProof(clock, () -> proofs.remove(id)) : null;
         if (proof != null) {
             proofs.put(id, proof);
         }
         stream(exchange, reader, () -> framing(exchange, id, ephemeral ? "" : id), null, proof)
                 .ifPresentOrElse(SseConnection::startNow, () -> proofs.remove(id));
+        return NextStep.DONE;
     }
 
     private Framing framing(Exchange exchange, String id, String named) {
@@ -231,7 +222,7 @@ final class HttpSse extends Protocol {
         throw new IllegalStateException("the GET has opened the session: initialize is a call in it");
     }
 
-    /** Known where the peer of the session takes part in a heartbeat, as far as that can be known. */
+    /** A session that ends with its stream is reachable while the peer of that takes bytes. */
     @Override
     Optional<CompletionStage<Boolean>> reachable(Session session) {
         return Optional.ofNullable(proofs.get(session.id())).map(PeerProof::ask);

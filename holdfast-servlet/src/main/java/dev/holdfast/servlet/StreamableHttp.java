@@ -125,10 +125,11 @@ final class StreamableHttp extends Protocol {
     }
 
     private NextStep attach(Exchange exchange, Session session, Resume resume) {
-        if (resume instanceof Resume.Resumed resumed) {
-            return listen(exchange, session, resumed.reader());
-        } else if (resume instanceof Resume.Gap gap) {
-            return listen(exchange, session, gap.reader());
+        Optional<StreamReader> reader = Exchange.reader(resume);
+        if (reader.isPresent()) {
+            stream(exchange, reader.get(), () -> framing(exchange, session), null, null)
+                    .ifPresent(SseConnection::startNow);
+            return NextStep.DONE;
         } else if (resume instanceof Resume.Ended) {
             return exchange.status(HttpServletResponse.SC_NO_CONTENT);
         } else if (resume instanceof Resume.Closed closed) {
@@ -136,11 +137,6 @@ final class StreamableHttp extends Protocol {
         }
         return exchange.reply(
                 Rejection.badRequest(Refusal.UNKNOWN_EVENT, "the Last-Event-ID names no event of this session"));
-    }
-
-    private NextStep listen(Exchange exchange, Session session, StreamReader reader) {
-        stream(exchange, reader, () -> framing(exchange, session), null, null).ifPresent(SseConnection::startNow);
-        return NextStep.DONE;
     }
 
     private static Framing framing(Exchange exchange, Session session) {

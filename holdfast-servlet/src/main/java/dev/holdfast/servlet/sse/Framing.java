@@ -2,7 +2,7 @@ package dev.holdfast.servlet.sse;
 
 import dev.holdfast.spi.Event;
 
-/** What the events of a stream look like on the wire, what stands before the first and behind the last. */
+/** How the events of a stream are written, and what stands before the first and after the last. */
 public interface Framing {
     /** The media type of the response. */
     String contentType();
@@ -11,7 +11,7 @@ public interface Framing {
     boolean resumable();
 
     /** The first byte of a heartbeat, which is half of one; a line end follows. */
-    byte[] beat();
+    byte[] heartbeat();
 
     /** Adds the first bytes of a connection. */
     void open(SseFrames frames, long retryMillis, String position);

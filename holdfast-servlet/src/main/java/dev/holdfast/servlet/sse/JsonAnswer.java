@@ -48,7 +48,7 @@ public final class JsonAnswer implements Framing {
     }
 
     @Override
-    public byte[] beat() {
+    public byte[] heartbeat() {
         return SPACE;
     }
 
@@ -69,7 +69,7 @@ public final class JsonAnswer implements Framing {
         } else if (EventKind.answers(event.kind()) && unanswered.remove(event.id())) {
             frames.add(before().getBytes(US_ASCII));
             frames.addMessage(event.bytes());
-            frames.add(behind().getBytes(US_ASCII));
+            frames.add(after().getBytes(US_ASCII));
         }
     }
 
@@ -90,7 +90,7 @@ public final class JsonAnswer implements Framing {
         StringBuilder errors = new StringBuilder();
         while (!unanswered.isEmpty()) {
             byte[] error = JsonRpc.errorBody(Optional.of(unanswered.remove(0)), JsonRpc.SERVER_ERROR, text);
-            errors.append(before()).append(new String(error, UTF_8)).append(behind());
+            errors.append(before()).append(new String(error, UTF_8)).append(after());
         }
         return errors.toString().getBytes(UTF_8);
     }
@@ -101,7 +101,7 @@ public final class JsonAnswer implements Framing {
         return array ? before : "";
     }
 
-    private String behind() {
+    private String after() {
         return array && unanswered.isEmpty() ? "]" : "";
     }
 }

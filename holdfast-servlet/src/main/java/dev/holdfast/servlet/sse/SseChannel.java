@@ -26,7 +26,7 @@ import org.slf4j.LoggerFactory;
  * request is asynchronous by then. Containers report failures in different ways: all come out as one.
  *
  * <p>Until the request is asynchronous a write may wait for the client. While the request's thread is busy, as a handler may hold it, only
- * that thread and some helpers write. What comes right behind a message is gathered meanwhile, to be one write with what follows it.
+ * that thread and some helpers write. Messages that closely follow one another are gathered meanwhile, so that they are one write.
  *
  * <p>A container may use a response again for another request as soon as it has reported its end. Tomcat does so while a thread
  * that is not its own is still inside of the write that failed, and the failure then hits the other request. So the report of
@@ -34,8 +34,8 @@ import org.slf4j.LoggerFactory;
  */
 public final class SseChannel implements AsyncListener, WriteListener {
     /**
-     * How long the head of a call's stream waits at least for the call's first message, to be one write with it, and a message that
-     * comes right behind another for those behind it; until the clock comes by.
+     * How long at least the head of a call's stream waits for the call's first message, so that both are one write, and a message that
+     * closely follows another waits for those after it. The clock ends the wait.
      */
     static final long GATHER_NANOS = TimeUnit.MILLISECONDS.toNanos(4);
 
@@ -198,7 +198,7 @@ public final class SseChannel implements AsyncListener, WriteListener {
         return written > 0 && !mustNotBlock() && sinceWrite < GATHER_NANOS && helpers.free();
     }
 
-    /** How many bytes of messages the next write shall have: with what frames add to most of them, it fits. */
+    /** How many bytes of messages to compose for the next write: half of what fits where frames may add as much again. */
     int batch() {
         return written == 0 || alwaysBlocks || mustNotBlock()
                 ? BATCH_BYTES

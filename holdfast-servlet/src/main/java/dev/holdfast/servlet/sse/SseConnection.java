@@ -65,7 +65,7 @@ public final class SseConnection implements SseChannel.Listener, StreamReader.Wa
     private final long maxAgeNanos;
     private final @Nullable Runnable refusal;
     private final @Nullable PeerProof proof;
-    private volatile Beat beat = Beat.NONE;
+    private volatile Heartbeat heartbeat = Heartbeat.NONE;
     private volatile boolean headDue;
     private volatile boolean gathering;
     private volatile boolean helped;
@@ -108,7 +108,7 @@ public final class SseConnection implements SseChannel.Listener, StreamReader.Wa
     }
 
     /** Half a heartbeat: the clock says what is due, the holder of the pump writes it. */
-    private enum Beat {
+    private enum Heartbeat {
         NONE,
         FIRST_DUE,
         HALF_WRITTEN,
@@ -253,7 +253,7 @@ public final class SseConnection implements SseChannel.Listener, StreamReader.Wa
         if (ages) {
             rotate = true;
         }
-        if (ages || beatDue(now, wroteAt, proof != null && proof.wanted())) {
+        if (ages || heartbeatDue(now, wroteAt, proof != null && proof.wanted())) {
             wake();
         }
     }
@@ -263,13 +263,13 @@ public final class SseConnection implements SseChannel.Listener, StreamReader.Wa
      *
      * @param wanted whether a heartbeat is wanted before its time
      */
-    boolean beatDue(long now, long lastWrite, boolean wanted) {
-        if (beat == Beat.NONE && (wanted || now - lastWrite >= connections.heartbeatNanos)) {
-            beat = Beat.FIRST_DUE;
+    boolean heartbeatDue(long now, long lastWrite, boolean wanted) {
+        if (heartbeat == Heartbeat.NONE && (wanted || now - lastWrite >= connections.heartbeatNanos)) {
+            heartbeat = Heartbeat.FIRST_DUE;
             return true;
         }
-        if (beat == Beat.HALF_WRITTEN && now - lastWrite >= HALVES_APART_NANOS) {
-            beat = Beat.SECOND_DUE;
+        if (heartbeat == Heartbeat.HALF_WRITTEN && now - lastWrite >= HALVES_APART_NANOS) {
+            heartbeat = Heartbeat.SECOND_DUE;
             return true;
         }
         return false;
@@ -414,14 +414,14 @@ public final class SseConnection implements SseChannel.Listener, StreamReader.Wa
         }
         exhausted = next == StreamReader.Rest.REST;
         if (closing == null && rotates && returnable) {
-            finishBeat();
+            finishHeartbeat();
             handOver(ROTATION_RETRY_MILLIS);
         }
-        if (closing == null && beat == Beat.FIRST_DUE && frames.size() == 0) {
-            frames.add(framing.beat());
-            beat = Beat.HALF_WRITTEN;
-        } else if (closing == null && beat == Beat.SECOND_DUE) {
-            finishBeat();
+        if (closing == null && heartbeat == Heartbeat.FIRST_DUE && frames.size() == 0) {
+            frames.add(framing.heartbeat());
+            heartbeat = Heartbeat.HALF_WRITTEN;
+        } else if (closing == null && heartbeat == Heartbeat.SECOND_DUE) {
+            finishHeartbeat();
         }
         if (frames.size() == 0 || (gathers && closing == null && !asks && frames.size() < batch)) {
             return false;
@@ -435,7 +435,7 @@ public final class SseConnection implements SseChannel.Listener, StreamReader.Wa
         if (next == StreamReader.Rest.REST) {
             return false;
         }
-        finishBeat();
+        finishHeartbeat();
         if (next instanceof StreamReader.Events events) {
             for (Event event : events.events()) {
                 framing.add(frames, event, reader.position(event));
@@ -460,11 +460,11 @@ public final class SseConnection implements SseChannel.Listener, StreamReader.Wa
     }
 
     /** Something else is written now: it stands for the heartbeat, after the second half of one that has begun. */
-    private void finishBeat() {
-        if (beat == Beat.HALF_WRITTEN || beat == Beat.SECOND_DUE) {
+    private void finishHeartbeat() {
+        if (heartbeat == Heartbeat.HALF_WRITTEN || heartbeat == Heartbeat.SECOND_DUE) {
             frames.add(SECOND_HALF);
         }
-        beat = Beat.NONE;
+        heartbeat = Heartbeat.NONE;
     }
 
     private void handOver(long retryMillis) {

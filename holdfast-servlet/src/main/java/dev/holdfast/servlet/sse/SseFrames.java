@@ -30,7 +30,7 @@ final class SseFrames {
 
     private int taken;
     private int inParts;
-    /** What is gathered behind them. */
+    /** What is gathered after them. */
     private byte[] bytes = NOTHING;
 
     private int size;

@@ -30,7 +30,7 @@ public record SseFraming(String endpoint, String session, boolean ids, boolean t
     private static final String WITHOUT_RETRY = "Java-http-client/";
     private static final byte[] NO_DATA = "data: \n\n".getBytes(US_ASCII);
     private static final byte[] COMMENT = ":\n\n".getBytes(US_ASCII);
-    private static final byte[] BEAT = ":".getBytes(US_ASCII);
+    private static final byte[] HEARTBEAT = ":".getBytes(US_ASCII);
 
     /**
      * The framing of Streamable HTTP in a revision.
@@ -64,8 +64,8 @@ public record SseFraming(String endpoint, String session, boolean ids, boolean t
     }
 
     @Override
-    public byte[] beat() {
-        return BEAT;
+    public byte[] heartbeat() {
+        return HEARTBEAT;
     }
 
     @Override

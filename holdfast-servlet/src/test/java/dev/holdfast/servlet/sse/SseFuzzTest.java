@@ -51,7 +51,7 @@ class SseFuzzTest {
         long now = 0;
         while (data.remainingBytes() > 0 && connection.closing == null) {
             switch (data.consumeInt(0, 6)) {
-                case 0 -> connection.beatDue(now += 2 * HEARTBEAT_NANOS, 0, data.consumeBoolean());
+                case 0 -> connection.heartbeatDue(now += 2 * HEARTBEAT_NANOS, 0, data.consumeBoolean());
                 case 1 ->
                     write(
                             connection,

@@ -35,7 +35,7 @@ import tools.jackson.databind.JsonNode;
 @EnumSource(ContainerKind.class)
 @Timeout(30)
 @Tag("edge")
-class HttpSseFaceTest {
+class HttpSseProtocolTest {
     private static final int PARSE_ERROR = -32700;
     private static final int INVALID_REQUEST = -32600;
     private static final int SESSION_NOT_FOUND = -32001;
@@ -45,7 +45,7 @@ class HttpSseFaceTest {
     private final AtomicInteger running = new AtomicInteger();
     private TestServer server;
 
-    HttpSseFaceTest(ContainerKind kind) {
+    HttpSseProtocolTest(ContainerKind kind) {
         this.kind = kind;
     }
 
