@@ -146,7 +146,7 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
     public Mono<Void> notifyClient(String sessionId, String method, Object params) {
         // where its backend is not there, the session is looked for among all, for whose it is is not known
         return Mono.defer(() -> backend.connection(sessionId)
-                .map(connection -> SinkTransport.committed(engine.announce(
+                .map(connection -> SdkConnection.committed(engine.announce(
                         messages.notification(method, params), connection.clientSessionId(), connection.principal())))
                 .orElseGet(
                         () -> announce(method, params, session -> session.id().equals(sessionId))));
@@ -154,7 +154,7 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
 
     /** It goes into the sessions and not by way of the SDK's: one that has come back may have its client before the SDK knows of it. */
     private Mono<Void> announce(String method, Object params, Predicate<Session> to) {
-        return Mono.defer(() -> SinkTransport.committed(engine.announce(messages.notification(method, params), to)));
+        return Mono.defer(() -> SdkConnection.committed(engine.announce(messages.notification(method, params), to)));
     }
 
     /**

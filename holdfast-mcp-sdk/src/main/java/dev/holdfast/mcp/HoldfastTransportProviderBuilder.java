@@ -14,7 +14,6 @@ import dev.holdfast.servlet.EdgeOptions;
 import dev.holdfast.servlet.HttpSseOptions;
 import dev.holdfast.spi.Backend;
 import dev.holdfast.spi.SessionStore;
-import io.modelcontextprotocol.common.McpTransportContext;
 import io.modelcontextprotocol.json.McpJsonMapper;
 import io.modelcontextprotocol.server.McpTransportContextExtractor;
 import io.modelcontextprotocol.server.transport.ServerHttpHeaderValidator;
@@ -46,7 +45,7 @@ public final class HoldfastTransportProviderBuilder {
     @Nullable McpJsonMapper jsonMapper;
 
     String mcpEndpoint = "/mcp";
-    McpTransportContextExtractor<HttpServletRequest> contextExtractor = request -> McpTransportContext.EMPTY;
+    McpTransportContextExtractor<HttpServletRequest> contextExtractor = RequestContext.NOTHING;
 
     @Nullable Duration keepAliveInterval = Duration.ofMinutes(30);
 

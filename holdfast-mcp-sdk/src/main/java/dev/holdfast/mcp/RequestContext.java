@@ -33,6 +33,9 @@ final class RequestContext implements McpTransportContext, RequestOrigin {
     private static final Mono<ContextView> CAPTURE =
             Mono.deferContextual(Mono::just).contextCapture();
 
+    /** Makes the context of an application that takes nothing from its requests. */
+    static final McpTransportContextExtractor<HttpServletRequest> NOTHING = request -> McpTransportContext.EMPTY;
+
     private final McpTransportContext extracted;
     private final Map<String, String> headers;
     private final ContextView threadLocals;

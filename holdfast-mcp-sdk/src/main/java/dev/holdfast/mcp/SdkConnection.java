@@ -5,18 +5,24 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import dev.holdfast.json.JsonRpc;
 import dev.holdfast.spi.BackendConnection;
 import dev.holdfast.spi.CallSink;
+import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.ListeningSink;
+import dev.holdfast.spi.OutboundMessage;
+import io.modelcontextprotocol.json.TypeRef;
 import io.modelcontextprotocol.spec.McpSchema;
 import io.modelcontextprotocol.spec.McpStreamableServerSession;
+import io.modelcontextprotocol.spec.McpStreamableServerTransport;
 import java.io.IOException;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import reactor.core.Disposable;
 import reactor.core.Disposables;
 import reactor.core.publisher.Mono;
+import reactor.core.scheduler.Schedulers;
 
 /** One session of the SDK's server, with all its streams going to the log. */
 final class SdkConnection implements BackendConnection {
@@ -43,7 +49,7 @@ final class SdkConnection implements BackendConnection {
         this.listening = listening;
         this.messages = messages;
         this.onClose = onClose;
-        session.listeningStream(new SinkTransport(messages, listening::sessionId, listening::send));
+        session.listeningStream(new LogTransport());
     }
 
     McpStreamableServerSession session() {
@@ -80,7 +86,7 @@ final class SdkConnection implements BackendConnection {
         Running call = new Running(request, sink);
         running.add(call.work);
         sink.onCancel(notification -> call.work.dispose());
-        call.work.begin(() -> stream(parsed, call.transport)
+        call.work.begin(() -> stream(parsed, call)
                 .contextWrite(context ->
                         HoldfastRequest.added(context, request.context(), sink.sessionId(), sink::disconnect))
                 .doFinally(signal -> {
@@ -92,26 +98,74 @@ final class SdkConnection implements BackendConnection {
 
     /** Deprecated in mcp-core 2.1.0, whose other way is not in 2.0.0; it comes to the same. */
     @SuppressWarnings("deprecation")
-    private Mono<Void> stream(McpSchema.JSONRPCRequest request, SinkTransport transport) {
+    private Mono<Void> stream(McpSchema.JSONRPCRequest request, Running transport) {
         return session.responseStream(request, transport);
     }
 
+    /** What the SDK takes for a connection. Messages go into the session's log, whether a client is connected or not. */
+    private class LogTransport implements McpStreamableServerTransport {
+        /** Whether a response was sent. */
+        volatile boolean answered;
+
+        /** Appends a message to the listening stream. */
+        CompletionStage<Void> append(OutboundMessage message) {
+            return listening.send(message);
+        }
+
+        @Override
+        public Mono<Void> sendMessage(McpSchema.JSONRPCMessage message, @Nullable String messageId) {
+            return sendMessage(message);
+        }
+
+        @Override
+        public Mono<Void> sendMessage(McpSchema.JSONRPCMessage message) {
+            return Mono.defer(() -> {
+                OutboundMessage outbound = messages.outbound(message, SdkConnection.this::clientSessionId);
+                CompletionStage<Void> commit = append(outbound);
+                if (EventKind.answers(outbound.kind())) {
+                    // nobody sends anything after it, and if it cannot be stored, the engine tells the client
+                    answered = true;
+                    return Mono.empty();
+                }
+                return committed(commit);
+            });
+        }
+
+        @Override
+        public <T> T unmarshalFrom(Object data, TypeRef<T> type) {
+            return messages.mapper().convertValue(data, type);
+        }
+
+        @Override
+        public Mono<Void> closeGracefully() {
+            return Mono.empty();
+        }
+    }
+
+    /** Moves the sender off the store's thread, on which the message was committed: the sender may block. */
+    static Mono<Void> committed(CompletionStage<Void> commit) {
+        Mono<Void> sent = Mono.fromCompletionStage(commit);
+        return commit.toCompletableFuture().isDone() ? sent : sent.publishOn(Schedulers.boundedElastic());
+    }
+
     /** A call, and how it ends. */
-    private final class Running {
+    private final class Running extends LogTransport {
         private final InboundMessage request;
         private final CallSink sink;
         private final CallWork work = new CallWork(this::died);
-        private final SinkTransport transport;
 
         private Running(InboundMessage request, CallSink sink) {
             this.request = request;
             this.sink = sink;
-            this.transport =
-                    new SinkTransport(messages, sink::sessionId, message -> work.send(() -> sink.send(message)));
+        }
+
+        @Override
+        CompletionStage<Void> append(OutboundMessage message) {
+            return work.send(() -> sink.send(message));
         }
 
         private void answer(int code, String message) {
-            if (!transport.answered()) {
+            if (!answered) {
                 sink.send(JsonRpc.MESSAGES.error(request.requiredId(), code, message));
             }
         }

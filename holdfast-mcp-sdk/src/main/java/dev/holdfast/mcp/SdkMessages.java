@@ -10,11 +10,15 @@ import io.modelcontextprotocol.spec.McpSchema;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.Map;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 
 /** Between the SDK's message objects and the bytes of the log. */
 final class SdkMessages {
     private static final int LARGE = 1 << 20;
+    /** A large message is there several times while it is written as JSON: one at a time. */
+    private static final ReentrantLock ONE_LARGE = new ReentrantLock();
+
     /** The length that any other value counts with, such as a number. */
     private static final int OTHER = 8;
 
@@ -36,10 +40,21 @@ final class SdkMessages {
 
     /** A message as its client may read it. */
     OutboundMessage outbound(McpSchema.JSONRPCMessage message, Supplier<String> sessionId) {
-        if (message instanceof McpSchema.JSONRPCResponse response && response.error() != null) {
+        if (!(message instanceof McpSchema.JSONRPCResponse response)) {
+            return outbound(message);
+        }
+        if (response.error() != null) {
             return outbound(error(response.id(), errors.neutral(response.error(), sessionId.get())));
         }
-        return outbound(message);
+        if (response.result() == null || length(response.result()) <= LARGE) {
+            return outbound(message);
+        }
+        ONE_LARGE.lock();
+        try {
+            return outbound(message);
+        } finally {
+            ONE_LARGE.unlock();
+        }
     }
 
     OutboundMessage notification(String method, Object params) {
@@ -80,13 +95,6 @@ final class SdkMessages {
                 },
                 null,
                 bytes);
-    }
-
-    /** Whether a response is so long that only one such response may be written as JSON at a time. */
-    static boolean isLarge(McpSchema.JSONRPCMessage message) {
-        return message instanceof McpSchema.JSONRPCResponse response
-                && response.result() != null
-                && length(response.result()) > LARGE;
     }
 
     /** The approximate length as JSON. Only what may be long is counted exactly. */
