@@ -50,7 +50,7 @@ abstract class Protocol {
     private static final String CANCELLED = "notifications/cancelled";
     /** The whole id is a credential. */
     private static final int SHOWN_OF_ID = 8;
-    /** For so long a session that was found has surely not left memory. */
+    /** A session that was found less than this ago cannot have left memory. */
     private static final long FRESH_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private static final CompletionStage<Optional<Refusal>> TAKEN = CompletableFuture.completedFuture(Optional.empty());

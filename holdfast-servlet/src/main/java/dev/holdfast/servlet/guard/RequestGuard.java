@@ -53,6 +53,9 @@ public final class RequestGuard {
         if (header.equals(lastForBoth)) {
             return Accept.BOTH;
         }
+        if (header.equals(Accept.EVENT_STREAM_TYPE)) {
+            return Accept.EVENT_STREAM;
+        }
         Accept accept = Accept.of(header);
         if (accept == Accept.BOTH) {
             lastForBoth = header;

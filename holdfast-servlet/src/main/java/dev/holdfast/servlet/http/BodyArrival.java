@@ -101,7 +101,7 @@ final class BodyArrival implements ReadListener, EdgeClock.Ticking {
             // a container calls again only if it was asked for more when there was none
             takeReady();
         }
-        // whoever always has more to send keeps the clock out of the lock
+        // a client that always has more to send keeps the clock out of the lock
         tick(bodies.clock.now());
     }
 

@@ -142,9 +142,9 @@ public final class Exchange {
     }
 
     /**
-     * Keeps the request on the thread that handles it, or lets another one go on where it waits, as is the case unless this is said: a
-     * backend that executes immediately is called on the request's thread. The engine bounds how long a stage takes: a store that fails, a
-     * backend that does not come, and a session that ends complete it.
+     * Sets whether the request stays on the thread that handles it, which then waits for its body and for stages; by default another thread
+     * goes on. A backend that executes immediately is called on the request's thread. The engine bounds how long a stage takes: a store that
+     * fails, a backend that does not come, and a session that ends complete it.
      */
     public void staysOnThread(boolean wanted) {
         stays = wanted;
@@ -297,7 +297,7 @@ public final class Exchange {
         }
     }
 
-    /** Goes on with the body; on whatever thread its last byte arrives, unless the request stays on its own. */
+    /** Goes on with the body, on the thread on which its last byte arrives, unless the request stays on its own. */
     public NextStep read(Function<byte[], NextStep> then) {
         awaiting = then;
         try {

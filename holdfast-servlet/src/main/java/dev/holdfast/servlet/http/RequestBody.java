@@ -187,7 +187,7 @@ public final class RequestBody {
         return size > bodies.limit ? Optional.of(Rejection.tooLarge(bodies.limit)) : Optional.empty();
     }
 
-    /** Makes place for more to be read, or says why there is none. */
+    /** Makes room for more to be read, or says why there is none. */
     Optional<Rejection> grow() {
         Optional<Rejection> excess = excess();
         if (excess.isPresent() || size < bytes.length || size == most) {
@@ -212,7 +212,7 @@ public final class RequestBody {
         return body;
     }
 
-    /** Takes what is needed to handle a body that was looked through; or says why it cannot. */
+    /** Takes the memory that handling a parsed body needs; or says why it cannot. */
     public Optional<Rejection> handle(long length, long tokens) {
         return hold(bodies.cost.applyAsLong(length, tokens));
     }
@@ -236,7 +236,7 @@ public final class RequestBody {
         return tooLarge(needed).or(() -> refusal.map(Rejection::of));
     }
 
-    /** Where no other request needed to go for this one to find room, it would be told to come back for ever. */
+    /** Refuses what would find no room even if no other request took any: told to come back, the client would do so for ever. */
     private Optional<Rejection> tooLarge(long needed) {
         long largest = bodies.quota.mostLarge(principal);
         return needed <= Math.max(largest, SMALL)

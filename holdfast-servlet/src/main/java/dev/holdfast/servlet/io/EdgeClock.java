@@ -16,8 +16,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The time of all that is open at the edge. One task looks at every member of every group each 20 ms: a look costs a few
- * nanoseconds, a timer for each connection and each body would cost more.
+ * Tells the time to all that is open at the edge. Every 20 ms one task looks at each member of each group: that costs a few nanoseconds,
+ * where a timer for each connection and each body would cost more.
  */
 public final class EdgeClock {
     private static final Logger log = LoggerFactory.getLogger(EdgeClock.class);

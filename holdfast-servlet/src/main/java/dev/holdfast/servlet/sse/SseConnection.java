@@ -305,9 +305,9 @@ public final class SseConnection implements SseChannel.Listener, StreamReader.Wa
     }
 
     /**
-     * Holds the pump until there is nothing to do, the container is full, or all is over. A thread that is interrupted, as that of a handler
-     * whose call is cancelled, writes all the same: containers break a connection off for it, which may not even be that of its call. That
-     * no interrupt comes in the midst of a write is for whoever interrupts to see to.
+     * Holds the pump until there is nothing to do, the container is full, or all is over. An interrupt is set aside meanwhile: a handler's
+     * thread may be interrupted because its call is cancelled, and containers break off the connection on which an interrupted thread
+     * writes, which may be that of another call. Whoever interrupts takes care not to do so during a write.
      */
     private void run() {
         boolean interrupted = false;
