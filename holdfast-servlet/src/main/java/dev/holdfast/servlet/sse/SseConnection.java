@@ -29,7 +29,7 @@ import org.slf4j.LoggerFactory;
  *   IDLE     --taken by whoever has something new-->  RUNNING
  *   RUNNING  --nothing left to write-->               IDLE
  *   RUNNING  --something new while it runs-->         AGAIN  --the holder looks again--> RUNNING
- *   RUNNING  --the container cannot take more-->      AWAIT_WRITABLE --onWritable--> RUNNING
+ *   RUNNING  --the container cannot take more-->      AWAIT_WRITABLE --onWritable--> IDLE
  *   AWAIT_WRITABLE --stalled, superseded, broken-->   CLOSED
  *   RUNNING, IDLE  --end, broken-->                   CLOSED
  * </pre>
@@ -179,18 +179,50 @@ public final class SseConnection implements SseChannel.Listener, StreamReader.Wa
         start();
     }
 
-    /** Takes the pump, unless its holder looks again or nobody can write now. */
+    /**
+     * Takes the pump, unless its holder looks again or nobody can write now, and holds it until there is nothing to do, the container is full,
+     * or all is over. An interrupt is set aside meanwhile: a handler's thread may be interrupted because its call is cancelled, and containers
+     * break off the connection on which an interrupted thread writes, which may be that of another call. Whoever interrupts takes care not to
+     * do so during a write.
+     */
     @Override
     public void wake() {
-        while (true) {
+        while (!state.compareAndSet(State.IDLE, State.RUNNING)) {
             State now = state.get();
-            if (now == State.IDLE) {
-                if (state.compareAndSet(State.IDLE, State.RUNNING)) {
-                    run();
-                    return;
-                }
-            } else if (now != State.RUNNING || state.compareAndSet(State.RUNNING, State.AGAIN)) {
+            if (now != State.IDLE && (now != State.RUNNING || state.compareAndSet(State.RUNNING, State.AGAIN))) {
                 return;
+            }
+        }
+        boolean interrupted = false;
+        try {
+            exhausted = false;
+            State next = State.RUNNING;
+            while (next == State.RUNNING) {
+                interrupted |= Thread.interrupted();
+                try {
+                    next = step();
+                } catch (Throwable e) {
+                    Faults.report(log, "a connection broke", e);
+                    closing = Close.BROKEN;
+                    next = State.CLOSED;
+                }
+                if (next == State.AWAIT_WRITABLE) {
+                    stuckSince = clock.now();
+                    connections.stalls.accept(WriteStall.WAITED);
+                }
+                if (next == State.CLOSED) {
+                    state.set(State.CLOSED);
+                    end(closing == null ? Close.BROKEN : closing);
+                } else if (next != State.RUNNING && !state.compareAndSet(State.RUNNING, next)) {
+                    // somebody has asked the holder to look again
+                    state.set(State.RUNNING);
+                    exhausted = false;
+                    next = State.RUNNING;
+                }
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
             }
         }
     }
@@ -207,11 +239,8 @@ public final class SseConnection implements SseChannel.Listener, StreamReader.Wa
 
     @Override
     public void onWritable() {
-        if (state.compareAndSet(State.AWAIT_WRITABLE, State.RUNNING)) {
-            run();
-        } else {
-            wake();
-        }
+        state.compareAndSet(State.AWAIT_WRITABLE, State.IDLE);
+        wake();
     }
 
     @Override
@@ -302,46 +331,6 @@ public final class SseConnection implements SseChannel.Listener, StreamReader.Wa
     /** Whether it waits until the container can take more. */
     private boolean stuck() {
         return state.get() == State.AWAIT_WRITABLE;
-    }
-
-    /**
-     * Holds the pump until there is nothing to do, the container is full, or all is over. An interrupt is set aside meanwhile: a handler's
-     * thread may be interrupted because its call is cancelled, and containers break off the connection on which an interrupted thread
-     * writes, which may be that of another call. Whoever interrupts takes care not to do so during a write.
-     */
-    private void run() {
-        boolean interrupted = false;
-        try {
-            exhausted = false;
-            State next = State.RUNNING;
-            while (next == State.RUNNING) {
-                interrupted |= Thread.interrupted();
-                try {
-                    next = step();
-                } catch (Throwable e) {
-                    Faults.report(log, "a connection broke", e);
-                    closing = Close.BROKEN;
-                    next = State.CLOSED;
-                }
-                if (next == State.AWAIT_WRITABLE) {
-                    stuckSince = clock.now();
-                    connections.stalls.accept(WriteStall.WAITED);
-                }
-                if (next == State.CLOSED) {
-                    state.set(State.CLOSED);
-                    end(closing == null ? Close.BROKEN : closing);
-                } else if (next != State.RUNNING && !state.compareAndSet(State.RUNNING, next)) {
-                    // somebody has asked the holder to look again
-                    state.set(State.RUNNING);
-                    exhausted = false;
-                    next = State.RUNNING;
-                }
-            }
-        } finally {
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
-        }
     }
 
     /** Does the next thing that can be done; if there is none, says what state that leads to. */
