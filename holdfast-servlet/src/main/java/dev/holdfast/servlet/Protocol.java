@@ -1,6 +1,7 @@
 package dev.holdfast.servlet;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.util.stream.Collectors.partitioningBy;
 
 import dev.holdfast.Call;
 import dev.holdfast.Finding;
@@ -28,6 +29,7 @@ import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -189,7 +191,8 @@ abstract class Protocol {
                     ? several.messages()
                     : List.of(((EnvelopeReader.Single) parsed).message());
             Envelope first = messages.get(0);
-            boolean begins = !batch && isRequest(first) && first.method().equals(INITIALIZE);
+            boolean request = first.kind() == Envelope.Kind.REQUEST;
+            boolean begins = !batch && request && first.method().equals(INITIALIZE);
             if (!batch) {
                 exchange.about(first.id());
             }
@@ -210,12 +213,13 @@ abstract class Protocol {
                 return open(exchange, first);
             }
             if (messages.size() == 1) {
-                requests = isRequest(first) ? messages : List.of();
-                others = isRequest(first) ? List.of() : messages;
+                requests = request ? messages : List.of();
+                others = request ? List.of() : messages;
             } else {
-                requests = messages.stream().filter(Protocol::isRequest).toList();
-                others =
-                        messages.stream().filter(message -> !isRequest(message)).toList();
+                Map<Boolean, List<Envelope>> sorted =
+                        messages.stream().collect(partitioningBy(each -> each.kind() == Envelope.Kind.REQUEST));
+                requests = sorted.getOrDefault(true, List.of());
+                others = sorted.getOrDefault(false, List.of());
             }
             for (Envelope message : batch ? messages : List.<Envelope>of()) {
                 if (message.method().equals(INITIALIZE)) {
@@ -313,10 +317,6 @@ abstract class Protocol {
                 return true;
             });
         }
-    }
-
-    private static boolean isRequest(Envelope message) {
-        return message.kind() == Envelope.Kind.REQUEST;
     }
 
     /** Dispatches a call whose client has left before its answer began: that does not cancel the call. */

@@ -301,7 +301,7 @@ public final class Exchange {
     public NextStep read(Function<byte[], NextStep> then) {
         awaiting = then;
         try {
-            Optional<byte[]> whole = body.read(this, stays);
+            Optional<byte[]> whole = body.read(this, request, stays);
             if (whole.isEmpty()) {
                 return NextStep.DONE;
             }

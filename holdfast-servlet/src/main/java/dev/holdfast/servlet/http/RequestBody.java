@@ -56,9 +56,9 @@ public final class RequestBody {
      *
      * @param waits whether this thread waits for all of it: a silence is bounded by what the container allows, the whole by the deadline
      */
-    Optional<byte[]> read(Exchange exchange, boolean waits) throws IOException {
-        ServletInputStream in = exchange.request().getInputStream();
-        expect(exchange.request().getContentLength());
+    Optional<byte[]> read(Exchange exchange, HttpServletRequest request, boolean waits) throws IOException {
+        ServletInputStream in = request.getInputStream();
+        expect(request.getContentLength());
         try {
             Optional<Rejection> fault = check();
             if (fault.isEmpty()) {

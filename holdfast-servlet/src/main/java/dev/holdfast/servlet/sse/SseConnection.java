@@ -352,7 +352,7 @@ public final class SseConnection implements SseChannel.Listener, StreamReader.Wa
             channel.check();
             return State.RUNNING;
         }
-        if (ready || closing == null) {
+        if (unconfirmed && (ready || closing == null)) {
             // the close of the reader confirms what was written last
             confirm();
         }
@@ -494,14 +494,12 @@ public final class SseConnection implements SseChannel.Listener, StreamReader.Wa
 
     /** The last write is completed. */
     private void confirm() {
-        if (unconfirmed) {
-            unconfirmed = false;
-            checked = false;
-            wroteAt = clock.now();
-            reader.wrote(began, wroteAt);
-            if (proof != null) {
-                proof.wrote(began, wroteAt);
-            }
+        unconfirmed = false;
+        checked = false;
+        wroteAt = clock.now();
+        reader.wrote(began, wroteAt);
+        if (proof != null) {
+            proof.wrote(began, wroteAt);
         }
     }
 
