@@ -230,7 +230,7 @@ final class HttpSse extends Protocol {
 
     /** Hands a call to the backend on this thread, and answers its POST with 202. */
     @Override
-    NextStep run(Exchange exchange, Session session, Call call, List<InboundMessage> requests) {
+    NextStep run(Exchange exchange, Session session, Call call, List<InboundMessage> requests, boolean batch) {
         Acceptance acceptance = new Acceptance(exchange);
         try {
             clock.later(() -> early.offer(acceptance::giveEarly), ACCEPT_AFTER_MILLIS);

@@ -119,8 +119,12 @@ abstract class Protocol {
         return Optional.empty();
     }
 
-    /** Answers the POST of a call that was taken, and hands the call to the backend. */
-    abstract NextStep run(Exchange exchange, Session session, Call call, List<InboundMessage> requests);
+    /**
+     * Answers the POST of a call that was taken, and hands the call to the backend.
+     *
+     * @param batch whether its requests came as a batch, be it of one
+     */
+    abstract NextStep run(Exchange exchange, Session session, Call call, List<InboundMessage> requests, boolean batch);
 
     /** Ends what it runs by itself. */
     abstract void stop();
@@ -277,7 +281,9 @@ abstract class Protocol {
             if (outcome instanceof Call.Accepted accepted) {
                 Call call = accepted.call();
                 call.whenOver(exchange.body().use());
-                return others.isEmpty() ? run(exchange, there, call, inbound) : handOverFirst(there, call, inbound);
+                return others.isEmpty()
+                        ? run(exchange, there, call, inbound, batch)
+                        : handOverFirst(there, call, inbound);
             } else if (outcome instanceof Call.Duplicate duplicate) {
                 return exchange.reply(Rejection.badRequest(
                                 Refusal.DUPLICATE_ID, "a request with id " + duplicate.id() + " is in flight already")
@@ -293,7 +299,7 @@ abstract class Protocol {
                             Optional.of(request.requiredId()), JsonRpc.INTERNAL_ERROR, Call.Undecided.TEXT))
                     .map(error -> new String(error, UTF_8))
                     .toList();
-            byte[] answer = (errors.size() == 1 ? errors.get(0) : errors.toString()).getBytes(UTF_8);
+            byte[] answer = (batch ? errors.toString() : errors.get(0)).getBytes(UTF_8);
             return there.listensOnly() ? exchange.json(500, answer) : exchange.message(answer);
         }
 
@@ -312,7 +318,7 @@ abstract class Protocol {
                 }
                 return call;
             });
-            return exchange.when(ready, taken -> run(exchange, there, taken, inbound), taken -> {
+            return exchange.when(ready, taken -> run(exchange, there, taken, inbound, true), taken -> {
                 orphaned(taken);
                 return true;
             });

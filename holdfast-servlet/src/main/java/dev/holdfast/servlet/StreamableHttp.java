@@ -178,10 +178,11 @@ final class StreamableHttp extends Protocol {
 
     /** Opens the stream before the backend is called, so that the backend can end it on request from the first moment on. */
     @Override
-    NextStep run(Exchange exchange, Session session, Call call, List<InboundMessage> requests) {
+    NextStep run(Exchange exchange, Session session, Call call, List<InboundMessage> requests, boolean batch) {
         Supplier<Framing> framing = () -> exchange.accept() == Accept.JSON
                 ? new JsonAnswer(
                         requests.stream().map(InboundMessage::requiredId).toList(),
+                        batch,
                         question -> decline(session, question))
                 : framing(exchange, session);
         // where the store does not take the call

@@ -204,6 +204,19 @@ class AcceptedFormsTest {
         }
     }
 
+    @Test
+    void aBatchOfOneRequestIsAnsweredByAnArrayToo() {
+        RawSession old = RawSession.open(server.port(), "2025-03-26");
+        String batch = "[" + Json.echo("1", "one") + "]";
+        try (RawConnection connection = old.send(old.post(batch).with("Accept", JSON))) {
+            JsonNode responses = Json.parse(answer(connection, JSON));
+
+            assertThat(responses.isArray()).isTrue();
+            assertThat(responses.valueStream().map(each -> each.at("/id").asInt()))
+                    .containsExactly(1);
+        }
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {STREAM, "text/*", "application/json;q=0, */*"})
     void honojs1799_aClientOfStreamsIsAnsweredByStreams(String accept) {

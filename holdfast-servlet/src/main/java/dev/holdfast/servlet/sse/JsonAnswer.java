@@ -29,11 +29,12 @@ public final class JsonAnswer implements Framing {
     /**
      * The answer to requests.
      *
+     * @param array whether the responses stand in an array, as those of a batch do
      * @param asked takes each question
      */
-    public JsonAnswer(List<RequestId> requests, Consumer<RequestId> asked) {
+    public JsonAnswer(List<RequestId> requests, boolean array, Consumer<RequestId> asked) {
         this.unanswered = new ArrayList<>(requests);
-        this.array = requests.size() > 1;
+        this.array = array;
         this.asked = asked;
     }
 
