@@ -26,10 +26,13 @@ final class TestHost {
     private final AtomicLong names = new AtomicLong();
     private final ScheduledExecutorService unused = Executors.newSingleThreadScheduledExecutor();
     final ClusterMembership.Host engine = (ClusterMembership.Host) Proxy.newProxyInstance(
-            ClusterMembership.Host.class.getClassLoader(), new Class<?>[] {ClusterMembership.Host.class}, (proxy, method, args) -> {
+            ClusterMembership.Host.class.getClassLoader(),
+            new Class<?>[] {ClusterMembership.Host.class},
+            (proxy, method, args) -> {
                 switch (method.getName()) {
                     case "setting" -> {
-                        return new ClusterMembership.Setting("node", LEASE, 1, nanos::get, unused, names::incrementAndGet);
+                        return new ClusterMembership.Setting(
+                                "node", LEASE, 1, nanos::get, unused, names::incrementAndGet);
                     }
                     case "storeWorks" -> told.add((Boolean) args[0]);
                     case "later" -> later.add((Runnable) args[0]);

@@ -45,15 +45,15 @@ class CallPathTest {
     private enum CallPath {
         // types, entries, depth
         /** A tools/call: Jetty, a server of the SDK, nothing kept outside memory, meters. */
-        MEMORY(88, 890, 37),
+        MEMORY(81, 690, 33),
         /** A GET with Last-Event-ID, of the stream of a call that has ended, at the same server. */
-        RESUME(55, 460, 22),
+        RESUME(50, 350, 16),
         /** A tools/call through the gateway, to a child on stdio, with RocksDB; what is entered in the gateway. */
-        STDIO(105, 1290, 30),
+        STDIO(100, 1050, 28),
         /** A tools/call by the Java client. */
-        CLIENT(42, 490, 19),
+        CLIENT(41, 430, 19),
         /** The same, its connection ended before the answer: with a GET that fetches it. */
-        RESUMED(43, 625, 19);
+        RESUMED(42, 570, 19);
 
         private final int types;
         private final int entries;
