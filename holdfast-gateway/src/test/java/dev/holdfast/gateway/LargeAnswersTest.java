@@ -26,6 +26,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Tools of many sessions that return much at the same time, and a gateway with a small heap. */
 @Tag("jdk")
@@ -50,8 +51,12 @@ class LargeAnswersTest {
     }
 
     private GatewayProcess gateway(int megabytes, int children, int bytes) throws IOException {
+        return gateway("memory", megabytes, children, bytes);
+    }
+
+    private GatewayProcess gateway(String store, int megabytes, int children, int bytes) throws IOException {
         List<String> args = new ArrayList<>(
-                List.of("serve", "--store", "memory", "--port", "0", "--max-children", String.valueOf(children), "--"));
+                List.of("serve", "--store", store, "--port", "0", "--max-children", String.valueOf(children), "--"));
         args.addAll(StdioBed.script(server(bytes)).words());
         List<String> small = List.of("-Xmx" + megabytes + "m", "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError");
         return GatewayProcess.start(folder, small, args);
@@ -61,9 +66,11 @@ class LargeAnswersTest {
         return IntStream.range(0, count).mapToObj(i -> HttpPeer.connected(url)).toList();
     }
 
-    @Test
-    void theLargeAnswersOfAllChildrenAtOnceDoNotEndTheGateway() throws IOException {
-        try (GatewayProcess gateway = gateway(256, CHILDREN, BYTES)) {
+    @ParameterizedTest
+    @ValueSource(strings = {"memory", "rocksdb"})
+    void theLargeAnswersOfAllChildrenAtOnceDoNotEndTheGateway(String store) throws IOException {
+        String where = store.equals("memory") ? store : store + ":" + folder.resolve("sessions");
+        try (GatewayProcess gateway = gateway(where, 256, CHILDREN, BYTES)) {
             URI url = gateway.url();
             List<CompletableFuture<Long>> calls = peers(url, CHILDREN).stream()
                     .map(peer ->

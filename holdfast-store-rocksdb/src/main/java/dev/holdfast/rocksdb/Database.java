@@ -6,14 +6,17 @@ import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.Deque;
+import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Properties;
 import java.util.function.BiPredicate;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.rocksdb.BlockBasedTableConfig;
 import org.rocksdb.BloomFilter;
 import org.rocksdb.ColumnFamilyOptions;
@@ -64,88 +67,91 @@ final class Database implements AutoCloseable {
         SALVAGE
     }
 
-    /**
-     * The writes of one step, in order; all of them are done, or none. They stay on the heap until a thread writes them, and are one array
-     * of bytes in the format of RocksDB's log, so that one call hands them over:
-     *
-     * <pre>
-     *   sequence (8), which RocksDB sets, count (4, little-endian), then of each write its kind (1), its key, and
-     *   but for a deletion its value or the end of its range, each behind its length in seven bits a byte
-     * </pre>
-     */
+    /** The writes of one step, in order; all of them are done, or none. They stay on the heap until a thread writes them. */
     static final class Batch {
         private static final int COUNT_AT = Long.BYTES;
         private static final int HEADER = COUNT_AT + Integer.BYTES;
         private static final byte DELETION = 0;
         private static final byte PUT = 1;
         private static final byte RANGE_DELETION = 15;
-        private static final int LONGEST_LENGTH = 5;
-        private static final int FIRST_ROOM = 512;
 
-        private byte[] bytes = new byte[FIRST_ROOM];
-        private int size = HEADER;
-        private int count;
+        private final List<Write> writes = new ArrayList<>();
+        private int bytes = HEADER;
+
+        /**
+         * One write.
+         *
+         * @param value that of a put, the end of a range; null of a deletion
+         */
+        private record Write(byte kind, byte[] key, byte @Nullable [] value) {}
 
         void put(byte[] key, byte[] value) {
-            begin(PUT, key.length + value.length);
-            add(key);
-            add(value);
+            add(new Write(PUT, key, value));
         }
 
         void delete(byte[] key) {
-            begin(DELETION, key.length);
-            add(key);
+            add(new Write(DELETION, key, null));
         }
 
         /** Deletes from a key on, up to before another. */
         void deleteRange(byte[] from, byte[] to) {
-            begin(RANGE_DELETION, from.length + to.length);
-            add(from);
-            add(to);
+            add(new Write(RANGE_DELETION, from, to));
         }
 
-        private void begin(byte kind, int more) {
-            reserve(1 + 2 * LONGEST_LENGTH + more);
-            bytes[size++] = kind;
-            count++;
-        }
-
-        private void reserve(int more) {
-            if (size + more > bytes.length) {
-                bytes = Arrays.copyOf(bytes, Math.max(2 * bytes.length, size + more));
-            }
-        }
-
-        private void add(byte[] part) {
-            int left = part.length;
-            for (; left > 0x7f; left >>>= 7) {
-                bytes[size++] = (byte) (left | 0x80);
-            }
-            bytes[size++] = (byte) left;
-            System.arraycopy(part, 0, bytes, size, part.length);
-            size += part.length;
+        private void add(Write write) {
+            writes.add(write);
+            bytes += 1 + packedLength(write.key) + (write.value == null ? 0 : packedLength(write.value));
         }
 
         /** Adds all writes of another step. */
         void add(Batch other) {
-            reserve(other.size - HEADER);
-            System.arraycopy(other.bytes, HEADER, bytes, size, other.size - HEADER);
-            size += other.size - HEADER;
-            count += other.count;
+            writes.addAll(other.writes);
+            bytes += other.bytes - HEADER;
         }
 
         boolean isEmpty() {
-            return count == 0;
+            return writes.isEmpty();
         }
 
         int bytes() {
-            return size;
+            return bytes;
         }
 
+        /**
+         * One array of bytes in the format of RocksDB's log, so that one call hands all over:
+         *
+         * <pre>
+         *   sequence (8), which RocksDB sets, count (4, little-endian), then of each write its kind (1), its key, and
+         *   but for a deletion its value or the end of its range, each behind its length in seven bits a byte
+         * </pre>
+         */
         private WriteBatch packed() {
-            byte[] packed = Arrays.copyOf(bytes, size);
-            ByteBuffer.wrap(packed).order(ByteOrder.LITTLE_ENDIAN).putInt(COUNT_AT, count);
-            return new WriteBatch(packed);
+            ByteBuffer packed = ByteBuffer.allocate(bytes).order(ByteOrder.LITTLE_ENDIAN);
+            packed.putInt(COUNT_AT, writes.size()).position(HEADER);
+            for (Write write : writes) {
+                packed.put(write.kind);
+                pack(write.key, packed);
+                if (write.value != null) {
+                    pack(write.value, packed);
+                }
+            }
+            return new WriteBatch(packed.array());
+        }
+
+        private static void pack(byte[] part, ByteBuffer into) {
+            int left = part.length;
+            for (; left > 0x7f; left >>>= 7) {
+                into.put((byte) (left | 0x80));
+            }
+            into.put((byte) left).put(part);
+        }
+
+        private static int packedLength(byte[] part) {
+            int length = 1 + part.length;
+            for (int left = part.length; left > 0x7f; left >>>= 7) {
+                length++;
+            }
+            return length;
         }
     }
 

@@ -327,7 +327,8 @@ final class DiskSessions {
                 forgetIfGone(index);
                 return DONE;
             }
-        } catch (RocksDBException e) {
+        } catch (RocksDBException | Error e) {
+            // the index is ahead of the disk now
             database.failed(e);
             return refuse(index);
         }

@@ -120,17 +120,17 @@ final class GroupCommit implements Runnable {
     }
 
     private void write(List<Item> group) {
-        Database.Batch all = new Database.Batch();
-        for (Item item : group) {
-            if (database.trouble().isPresent() || item.index.broken()) {
-                // what follows a write that has failed must not be written either
-                item.failure = database.cannotWrite();
-                item.index.breakUp();
-            } else {
-                all.add(item.changes);
-            }
-        }
         try {
+            Database.Batch all = new Database.Batch();
+            for (Item item : group) {
+                if (database.trouble().isPresent() || item.index.broken()) {
+                    // what follows a write that has failed must not be written either
+                    item.failure = database.cannotWrite();
+                    item.index.breakUp();
+                } else {
+                    all.add(item.changes);
+                }
+            }
             if (!all.isEmpty()) {
                 turn.lock();
                 try {
