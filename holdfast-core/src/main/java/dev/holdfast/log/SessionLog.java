@@ -16,7 +16,7 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The door of a session, and its way into the store. All that changes a session happens in a {@link #step}: the lock is taken,
+ * The lock of a session, and its way into the store. All that changes a session happens in a {@link #step}: the lock is taken,
  * a decision made, the lock released, and then what the decision causes is done: its effects, in order, then the append of what
  * stands in the outbox. Nothing else takes the lock, and nothing that blocks, waits or calls somebody else happens under it.
  */
@@ -101,7 +101,7 @@ public final class SessionLog implements StreamCursor.Log {
             result = decision.apply(step);
             turn = outbox.conclude(step);
         }
-        if (turn != Outbox.Wait.NOTHING || !step.idle()) {
+        if (!step.endsIdle() || turn != Outbox.Wait.NOTHING) {
             perform(step, turn);
         }
         return result;

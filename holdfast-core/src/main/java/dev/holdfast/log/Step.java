@@ -23,6 +23,7 @@ public final class Step {
     private @Nullable Runnable first;
     private @Nullable List<Runnable> more;
     private boolean crowds;
+    private @Nullable List<Runnable> last;
     private @Nullable EndReason end;
     private boolean over;
 
@@ -30,7 +31,13 @@ public final class Step {
 
     /** Whether the decision has caused nothing. */
     boolean idle() {
-        return first == null && end == null && !crowds;
+        return first == null && end == null && !crowds && last == null;
+    }
+
+    /** Nothing can be caused any more; returns whether nothing was. */
+    boolean endsIdle() {
+        over = true;
+        return idle();
     }
 
     public void complete(CompletableFuture<Void> stage) {
@@ -51,6 +58,15 @@ public final class Step {
             }
             more.add(effect);
         }
+    }
+
+    /** Does this behind all else that the step causes, but its end: it may do much on this thread. */
+    public void thenLast(Runnable effect) {
+        assert !over : "used after its end";
+        if (last == null) {
+            last = new ArrayList<>(1);
+        }
+        last.add(effect);
     }
 
     /** The session has kept more while all sessions together keep too much: makes room, once for all of the step. */
@@ -75,7 +91,6 @@ public final class Step {
      * @param ends ends the session
      */
     void perform(Runnable makesRoom, Consumer<EndReason> ends) {
-        over = true;
         if (first != null) {
             guarded(first);
         }
@@ -84,6 +99,9 @@ public final class Step {
         }
         if (crowds) {
             guarded(makesRoom);
+        }
+        if (last != null) {
+            last.forEach(Step::guarded);
         }
         EndReason reason = end;
         if (reason != null) {

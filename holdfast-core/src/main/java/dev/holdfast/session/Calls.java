@@ -275,7 +275,7 @@ final class Calls {
         return new Dispatch(call, caller, watches(call));
     }
 
-    /** Lets others follow a call that does not go to a backend in this way. */
+    /** Lets others follow an {@code initialize}, which opens the backend. */
     void follow(LiveCall call) {
         List<CallWatch> watches = watches(call);
         core.log.run(step -> follow(call, watches, step));

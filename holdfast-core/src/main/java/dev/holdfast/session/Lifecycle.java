@@ -61,7 +61,7 @@ public final class Lifecycle {
 
     /** One step: what was and what is. A step out of CLOSED does not exist, so {@code before} and {@code after} are then one. */
     record Move(State before, State after) {
-        /** Whether the session is open, and nobody has to hear of this step. */
+        /** Whether it neither found the session closed, nor closed it, nor brought a detached one its client back. */
         boolean quiet() {
             return after.phase != SessionState.CLOSED
                     && (before.phase != SessionState.DETACHED || after.phase == SessionState.DETACHED);
@@ -90,7 +90,7 @@ public final class Lifecycle {
 
     private final Lifetime lifetime;
     private final EngineClock clock;
-    /** No deadline passes before: whoever has used the session a moment ago need not be asked which one it has. */
+    /** The shortest of all timeouts, in nanoseconds: a session that was used more recently has not expired. */
     private final long shortestNanos;
 
     private final AtomicReference<State> state;
@@ -164,10 +164,12 @@ public final class Lifecycle {
     }
 
     Move callEnded(long now) {
+        State before = state();
+        assert before.closed() || before.running > 0 : "ended twice";
         return use(now, 0, -1);
     }
 
-    /** The client uses the session, unless the deadline has passed: so many more connections read, and so many more calls run. */
+    /** So many more connections read, and so many more calls run, unless the deadline has passed. */
     private Move use(long now, int moreReaders, int moreCalls) {
         while (true) {
             State before = Objects.requireNonNull(state.get());

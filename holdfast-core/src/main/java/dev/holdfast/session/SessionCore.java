@@ -31,7 +31,6 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
@@ -359,12 +358,7 @@ public abstract class SessionCore {
 
     /** What a question gets in the place of a client's answer that is too large to reach the node that has asked. */
     public InboundMessage tooLarge(InboundMessage response) {
-        RequestId id = response.requiredId();
-        byte[] error = host.messages
-                .error(id, SessionCore.INTERNAL_ERROR, "the client's answer is too large for the session store")
-                .bytes();
-        return new InboundMessage(
-                InboundMessage.Kind.RESPONSE, id, "", error, JournalChange.NONE, InboundMessage.NO_CONTEXT);
+        return errorFor(response.requiredId(), "the client's answer is too large for the session store");
     }
 
     /** The client cancels a request: if it is on its way from here, it is not sent any more. */
@@ -395,10 +389,10 @@ public abstract class SessionCore {
         });
     }
 
-    /** Tells whoever has asked that nobody will answer any more. */
+    /** Tells whoever has asked that nobody will answer any more: behind the readers and senders of this step, for it may go on working here. */
     void giveUp(OpenRequests.Question question, Step step) {
         RequestId asked = Objects.requireNonNull(question.node().event.id());
-        step.then(() -> answer(question.incarnation(), errorFor(asked, GIVEN_UP)));
+        step.thenLast(() -> answer(question.incarnation(), errorFor(asked, GIVEN_UP)));
     }
 
     /**
@@ -468,7 +462,7 @@ public abstract class SessionCore {
 
         /** The store has failed, or has failed to help. */
         private void recover(Throwable failure) {
-            Throwable cause = failure instanceof CompletionException ? failure.getCause() : failure;
+            Throwable cause = StoreQuestion.causeOf(failure);
             if (cause instanceof UnreadableSessionException) {
                 host.telemetry.unreadable(id, failure);
                 end(EndReason.RESTORE_FAILED);

@@ -155,7 +155,8 @@ public final class Telemetry {
     /** A request is about to go to its backend. Who follows it from here on may throw. */
     CallWatch started(Session session, InboundMessage request) {
         try {
-            return calls.started(session, request);
+            return Objects.requireNonNull(
+                    calls.started(session, request), "a CallListener returned null: return CallWatch.NONE");
         } catch (Throwable e) {
             logger.error("a listener of calls failed", e);
             return CallWatch.NONE;

@@ -64,6 +64,11 @@ public class LifecycleRaceTest {
     }
 
     @Operation
+    public String callAttached(@Param(name = "now") int now) {
+        return told(life.callAttached(now));
+    }
+
+    @Operation
     public String close() {
         return told(life.close(EndReason.TERMINATED));
     }

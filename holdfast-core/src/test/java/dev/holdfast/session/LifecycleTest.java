@@ -161,6 +161,17 @@ class LifecycleTest {
     }
 
     @Test
+    void aCallThatIsReadAtOnceBringsADetachedClientBack() {
+        detached();
+        Lifecycle.Move move = life.callAttached(T0 + 1);
+        assertThat(move.reconnects()).isTrue();
+        assertThat(life.state().readers()).isOne();
+        assertThat(life.state().running()).isOne();
+        life.callEnded(T0 + 2);
+        assertThat(life.detach(T0 + 3, Close.BROKEN).detaches()).isTrue();
+    }
+
+    @Test
     void whoComesAtTheBoundaryComesTooLate() {
         long boundary = T0 + GRACE_NANOS;
         detached();
@@ -181,6 +192,9 @@ class LifecycleTest {
         Lifecycle called = new Lifecycle(lifetime, CLOCK);
         called.opened(T0);
         assertThat(called.callStarted(boundary).closes()).isTrue();
+        Lifecycle read = new Lifecycle(lifetime, CLOCK);
+        read.opened(T0);
+        assertThat(read.callAttached(boundary).closes()).isTrue();
     }
 
     @Test
@@ -194,6 +208,7 @@ class LifecycleTest {
         assertThat(life.touch(T0).leavesClosed()).isTrue();
         assertThat(life.visit(T0).leavesClosed()).isTrue();
         assertThat(life.callStarted(T0).leavesClosed()).isTrue();
+        assertThat(life.callAttached(T0).leavesClosed()).isTrue();
         assertThat(life.callEnded(T0).leavesClosed()).isTrue();
         assertThat(life.state().readers()).isZero();
         assertThat(life.state().running()).isZero();

@@ -162,9 +162,13 @@ class LeaseTest {
                 CompletableFuture.completedFuture("answer"));
         ticks(1);
         assertThat(host.told).containsExactly(false, false);
+        assertThat(lease.unanswered()).isTrue();
+        List<Boolean> open = new ArrayList<>();
+        host.whenTold = () -> open.add(lease.unanswered());
 
         host.later.remove().run();
         assertThat(asked).isCompletedWithValue("answer");
+        assertThat(open).containsExactly(false);
         ticks(1);
         assertThat(host.told).containsExactly(false, false, true, true, true);
     }
@@ -179,6 +183,7 @@ class LeaseTest {
 
         assertThat(asked).isCompletedExceptionally();
         assertThat(host.told).containsExactly(false, true);
+        assertThat(lease.unanswered()).isFalse();
     }
 
     @Test
@@ -191,6 +196,7 @@ class LeaseTest {
 
         assertThat(asked).isCompletedExceptionally();
         assertThat(host.told).containsExactly(false);
+        assertThat(lease.unanswered()).isFalse();
     }
 
     @Test

@@ -23,6 +23,9 @@ final class TestHost {
     /** What it was told of the store. */
     final List<Boolean> told = new ArrayList<>();
 
+    /** Looks at what is so at the moment in which it is told. */
+    Runnable whenTold = () -> {};
+
     private final AtomicLong names = new AtomicLong();
     private final ScheduledExecutorService unused = Executors.newSingleThreadScheduledExecutor();
     final ClusterMembership.Host engine = (ClusterMembership.Host) Proxy.newProxyInstance(
@@ -34,7 +37,10 @@ final class TestHost {
                         return new ClusterMembership.Setting(
                                 "node", LEASE, 1, nanos::get, unused, names::incrementAndGet);
                     }
-                    case "storeWorks" -> told.add((Boolean) args[0]);
+                    case "storeWorks" -> {
+                        told.add((Boolean) args[0]);
+                        whenTold.run();
+                    }
                     case "later" -> later.add((Runnable) args[0]);
                     case "session" -> {
                         return Optional.empty();

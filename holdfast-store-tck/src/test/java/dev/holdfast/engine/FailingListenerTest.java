@@ -97,6 +97,18 @@ class FailingListenerTest {
     }
 
     @Test
+    @SuppressWarnings("NullAway") // what a user's lambda may do
+    void aListenerThatReturnsNothingLeavesNoSessionBehind() {
+        bed.calls = (session, request) -> null;
+        assertAnswered();
+        Session session = bed.open();
+        bed.post(session, 2).broken();
+        TestBed.now(session.terminate());
+        assertThat(bed.backend.life().closed).isOne();
+        assertThat(bed.engine.stats().runningCalls()).isZero();
+    }
+
+    @Test
     void ofSeveralListenersEachHearsOfACallWhateverTheOthersThrow() {
         CallListener throwing = (session, request) -> {
             throw missing();
