@@ -173,13 +173,13 @@ final class UpstreamCalls {
         }
     }
 
-    /** Takes those that may run in another session, and that somebody waits for. The caller keeps them from now on. */
-    synchronized List<InboundMessage> takeUntouched() {
-        List<InboundMessage> taken =
-                untouched.stream().map(call -> call.request).toList();
+    /**
+     * Those that may run in another session, and that somebody waits for. The caller keeps them from now on. All are named each time: of
+     * two reports of one loss either may be heard first, and what is told again changes nothing.
+     */
+    synchronized List<InboundMessage> untouched() {
         untouched.forEach(call -> call.room.give());
-        untouched.clear();
-        return taken;
+        return untouched.stream().map(call -> call.request).toList();
     }
 
     /** Those that run. */

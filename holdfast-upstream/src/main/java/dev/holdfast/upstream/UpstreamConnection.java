@@ -105,7 +105,7 @@ final class UpstreamConnection
     /**
      * A connection whose session at the upstream is not open yet.
      *
-     * @param request makes the ids of the upstream's requests different from those of any other session there
+     * @param request the client's session, for which the one at the upstream is to be opened
      * @param room what the messages of this session take
      * @param successors takes the session that the upstream has opened when it was found to have lost this one
      */
@@ -495,7 +495,7 @@ final class UpstreamConnection
     /** The first report counts, and later ones for calls that come meanwhile. */
     private void report(String cause) {
         reported = true;
-        listening.lost(cause, calls.takeUntouched());
+        listening.lost(cause, calls.untouched());
     }
 
     private void tellChanges() {
