@@ -5,16 +5,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Map;
 import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** The page that shows how Holdfast is built is short, and names types and methods that exist. */
 class ArchitectureTest {
-    private static final Path ROOT = Path.of("..");
     private static final String PAGE = Page.at("ARCHITECTURE.md").text();
     private static final int MOST_LINES = 250;
     private static final int MOST_COLUMNS = 120;
@@ -31,22 +30,17 @@ class ArchitectureTest {
 
     @Test
     void namesWhatExists() throws IOException {
-        try (Stream<Path> files = Files.walk(ROOT, 12)) {
-            var sources = files.filter(
-                            file -> file.toString().matches("(?!.*/target/).*/src/(main|test)/java/.*\\.java"))
-                    .collect(Collectors.toMap(
-                            file -> file.getFileName().toString().replace(".java", ""),
-                            file -> file,
-                            (one, other) -> one));
-            Matcher names = TYPE.matcher(PAGE);
-            while (names.find()) {
-                String type = names.group(1);
-                assertThat(OTHERS.contains(type) || sources.containsKey(type))
-                        .as(type)
-                        .isTrue();
-                if (names.group(2) != null) {
-                    assertThat(Files.readString(sources.get(type))).contains(" " + names.group(2) + "(");
-                }
+        Map<String, Path> sources = SourceTree.files(".java").stream()
+                .collect(Collectors.toMap(
+                        file -> file.getFileName().toString().replace(".java", ""), file -> file, (one, other) -> one));
+        Matcher names = TYPE.matcher(PAGE);
+        while (names.find()) {
+            String type = names.group(1);
+            assertThat(OTHERS.contains(type) || sources.containsKey(type))
+                    .as(type)
+                    .isTrue();
+            if (names.group(2) != null) {
+                assertThat(Files.readString(sources.get(type))).contains(" " + names.group(2) + "(");
             }
         }
     }

@@ -97,14 +97,11 @@ class PagesTest {
     void everyTypeThatAPageNamesOccursInTheSources() throws IOException {
         Set<String> known = new HashSet<>(FOREIGN);
         Pattern word = Pattern.compile("\\b[A-Z]\\w+");
-        try (Stream<Path> files = Files.walk(Path.of(".."))) {
-            for (Path file : (Iterable<Path>) files.filter(
-                    each -> each.toString().matches("(?!.*/(target|node_modules)/).*\\.(java|mjs)"))::iterator) {
-                word.matcher(Files.readString(file))
-                        .results()
-                        .map(MatchResult::group)
-                        .forEach(known::add);
-            }
+        for (Path file : SourceTree.files(".java", ".mjs")) {
+            word.matcher(Files.readString(file))
+                    .results()
+                    .map(MatchResult::group)
+                    .forEach(known::add);
         }
         Pattern named = Pattern.compile("`([A-Z][a-z]\\w+)(\\.\\w+)?(\\([^`]*\\))?`");
         assertThat(allOfTheSources().toList())

@@ -38,7 +38,7 @@ final class EventStream implements StreamHandler {
     /** How long the head of a resumed stream may take: the missing events are there, so the server has nothing to wait for. */
     private static final Duration RESUMED_HEAD = Duration.ofSeconds(10);
 
-    /** How long a connection that brought nothing new is left alone, at least. */
+    /** The least pause before the next connection, after one that brought nothing new. */
     private static final long STALE_PAUSE_MILLIS = 100;
 
     /** What the TypeScript SDK replays for an event without data. */

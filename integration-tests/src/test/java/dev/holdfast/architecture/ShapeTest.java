@@ -8,10 +8,9 @@ import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
 import java.io.IOException;
-import java.nio.file.FileSystems;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.PathMatcher;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -62,13 +61,21 @@ class ShapeTest {
 
     /** All main code, by their paths from the root. */
     private static List<Path> sources() throws IOException {
-        PathMatcher main = FileSystems.getDefault().getPathMatcher("glob:holdfast-*/src/main/java/**.java");
-        try (Stream<Path> all = Files.walk(ROOT)) {
-            return all.map(ROOT::relativize)
-                    .filter(main::matches)
-                    .filter(file -> !file.getFileName().toString().endsWith("-info.java"))
-                    .toList();
+        List<Path> found = new ArrayList<>();
+        try (DirectoryStream<Path> modules = Files.newDirectoryStream(ROOT, "holdfast-*")) {
+            for (Path module : modules) {
+                Path main = module.resolve("src/main/java");
+                if (Files.isDirectory(main)) {
+                    try (Stream<Path> files = Files.walk(main)) {
+                        files.filter(file -> file.toString().endsWith(".java"))
+                                .filter(file -> !file.toString().endsWith("-info.java"))
+                                .map(ROOT::relativize)
+                                .forEach(found::add);
+                    }
+                }
+            }
         }
+        return found;
     }
 
     @Test

@@ -116,7 +116,7 @@ public final class SseConnection implements SseChannel.Listener, StreamReader.Wa
     }
 
     /**
-     * A connection of a stream, which the container reports to from now on.
+     * A connection of a stream, not yet open.
      *
      * @param reader the cursor
      * @param framing how events are written
