@@ -1,6 +1,9 @@
 package dev.holdfast.json;
 
+import static java.nio.charset.StandardCharsets.US_ASCII;
+
 import dev.holdfast.spi.InboundMessage;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
@@ -23,14 +26,42 @@ public record CallFacts(Optional<String> name, Optional<String> uri, Map<String,
     /** So long a value may be. */
     public static final int MOST_CHARS = 2_048;
 
+    private static final byte[] META = "\"_meta\"".getBytes(US_ASCII);
     private static final Set<String> TEXTS = Set.of("name", "uri");
 
     public CallFacts {
         trace = Map.copyOf(trace);
     }
 
-    /** Reads a request, as an {@link EnvelopeReader} has let it pass. */
-    public static CallFacts of(byte[] request) {
+    /** Reads a request, as an {@link EnvelopeReader} has let it pass. One without {@code _meta} was read whole by that. */
+    public static CallFacts of(InboundMessage request) {
+        return request.parsed() instanceof Envelope envelope && !mayHaveMeta(request.bytes())
+                ? new CallFacts(
+                        envelope.name().filter(CallFacts::isShort),
+                        envelope.uri().filter(CallFacts::isShort),
+                        Map.of())
+                : of(request.bytes());
+    }
+
+    private static boolean isShort(String text) {
+        return text.length() <= MOST_CHARS;
+    }
+
+    /** Whether a member of that name is somewhere, or an escape, by which the name may be spelled. */
+    private static boolean mayHaveMeta(byte[] request) {
+        for (int i = 0; i < request.length - 1; i++) {
+            int end = i + META.length;
+            if ((request[i] == '\\' && request[i + 1] == 'u')
+                    || (request[i] == '"'
+                            && end <= request.length
+                            && Arrays.equals(request, i, end, META, 0, META.length))) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    static CallFacts of(byte[] request) {
         Map<String, String> texts = new HashMap<>();
         Map<String, String> trace = new HashMap<>();
         // what was found before a fault is as good as it was

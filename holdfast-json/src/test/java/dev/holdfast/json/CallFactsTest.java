@@ -82,6 +82,20 @@ class CallFactsTest {
                 .contains("weather");
     }
 
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "'id':1,'method':'tools/call','params':{'name':'weather','arguments':{'uri':'no'}}",
+                "'id':1,'method':'tools/call','params':{'_meta':{'traceparent':'00-1-2-01'},'name':'weather'}",
+                "'id':1,'method':'tools/call','params':{'_m\\u0065ta':{'traceparent':'00-1-2-01'},'name':'weather'}",
+                "'id':1,'method':'resources/read','params':{'uri':'file:///a'}",
+                "'id':1,'method':'ping'"
+            })
+    void whatTheEnvelopeKnowsIsNotReadOnceMore(String members) {
+        Envelope request = MessageText.having(members);
+        assertThat(CallFacts.of(request.inbound(InboundMessage.NO_CONTEXT))).isEqualTo(CallFacts.of(request.bytes()));
+    }
+
     @Test
     void aNameMayBeOfAnyLengthAndScript() {
         String name = "\u00e9\u4e16\ud83d\ude00".repeat(1_000);

@@ -1,11 +1,14 @@
 package dev.holdfast.micrometer;
 
+import dev.holdfast.RequestOrigin;
 import dev.holdfast.Session;
 import dev.holdfast.json.AnswerFacts;
 import dev.holdfast.json.CallFacts;
 import dev.holdfast.spi.InboundMessage;
+import io.micrometer.observation.ObservationRegistry;
 import io.micrometer.observation.transport.Kind;
 import io.micrometer.observation.transport.ReceiverContext;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -27,20 +30,59 @@ public final class McpCallContext extends ReceiverContext<Map<String, String>> {
         LOST
     }
 
-    private final InboundMessage request;
-    private final CallFacts facts;
+    private final ObservationRegistry registry;
+    private InboundMessage request;
+    /** What the request says, once somebody has asked. */
+    private @Nullable CallFacts facts;
+
     private final String shortId;
     private final String revision;
     private volatile @Nullable Outcome outcome;
     private volatile AnswerFacts answer = AnswerFacts.done();
 
-    McpCallContext(Session session, InboundMessage request, CallFacts facts, Map<String, String> origin) {
+    McpCallContext(Session session, InboundMessage request, ObservationRegistry registry) {
         super((carrier, key) -> carrier.get(key), Kind.SERVER);
-        this.request = request.withoutContent();
-        this.facts = facts;
+        this.registry = registry;
+        this.request = request;
         this.shortId = session.shortId();
         this.revision = session.revision();
-        setCarrier(origin);
+    }
+
+    /** It is observed from now on: what is known of the request by now is kept, and not its content. */
+    void begin() {
+        getCarrier();
+        request = request.withoutContent();
+    }
+
+    private CallFacts facts() {
+        CallFacts known = facts;
+        if (known == null) {
+            known = CallFacts.of(request);
+            facts = known;
+        }
+        return known;
+    }
+
+    @Override
+    public Map<String, String> getCarrier() {
+        Map<String, String> known = super.getCarrier();
+        if (known == null) {
+            known = origin();
+            setCarrier(known);
+        }
+        return known;
+    }
+
+    private Map<String, String> origin() {
+        Map<String, String> said = facts().trace();
+        if (said.containsKey("traceparent")) {
+            return said;
+        }
+        Map<String, String> headers = new HashMap<>();
+        if (registry.getCurrentObservation() == null && request.context() instanceof RequestOrigin origin) {
+            CallFacts.TRACE_FIELDS.forEach(name -> origin.header(name).ifPresent(value -> headers.put(name, value)));
+        }
+        return headers;
     }
 
     /** The method. */
@@ -66,12 +108,12 @@ public final class McpCallContext extends ReceiverContext<Map<String, String>> {
 
     /** The tool or the prompt that {@code params.name} names. */
     public Optional<String> name() {
-        return facts.name();
+        return facts().name();
     }
 
     /** The resource that {@code params.uri} names. */
     public Optional<String> uri() {
-        return facts.uri();
+        return facts().uri();
     }
 
     /** How it has ended; empty as long as it has not. */

@@ -5,6 +5,8 @@ import io.micrometer.common.KeyValue;
 import io.micrometer.common.KeyValues;
 import io.micrometer.observation.Observation;
 import io.micrometer.observation.ObservationConvention;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 
 /**
@@ -20,6 +22,8 @@ public class McpCallConvention implements ObservationConvention<McpCallContext> 
 
     private static final String TOOL = "tools/call";
     private static final String PROMPT = "prompts/get";
+    private static final KeyValue TRANSPORT = KeyValue.of("network.transport", "tcp");
+    private static final KeyValue EXECUTES_TOOL = KeyValue.of("gen_ai.operation.name", "execute_tool");
 
     /** The convention as it is by default. */
     public McpCallConvention() {}
@@ -43,26 +47,29 @@ public class McpCallConvention implements ObservationConvention<McpCallContext> 
 
     @Override
     public KeyValues getLowCardinalityKeyValues(McpCallContext call) {
-        KeyValues known = KeyValues.of(
-                "mcp.method.name", Tags.method(call.method()),
-                "mcp.protocol.version", Tags.revision(call.revision()),
-                "network.transport", "tcp");
-        return call.outcome()
-                .map(outcome -> known.and("outcome", Tags.of(outcome)))
-                .orElse(known);
+        List<KeyValue> all = new ArrayList<>(4);
+        all.add(KeyValue.of("mcp.method.name", Tags.method(call.method())));
+        all.add(KeyValue.of("mcp.protocol.version", Tags.revision(call.revision())));
+        all.add(TRANSPORT);
+        call.outcome().ifPresent(outcome -> all.add(KeyValue.of("outcome", Tags.of(outcome))));
+        return KeyValues.of(all);
     }
 
     @Override
     public KeyValues getHighCardinalityKeyValues(McpCallContext call) {
-        KeyValues all = KeyValues.of("jsonrpc.request.id", call.requestId(), "mcp.session.id", call.shortSessionId());
+        List<KeyValue> all = new ArrayList<>();
+        all.add(KeyValue.of("jsonrpc.request.id", call.requestId()));
+        all.add(KeyValue.of("mcp.session.id", call.shortSessionId()));
         if (call.method().equals(TOOL)) {
-            all = all.and("gen_ai.operation.name", "execute_tool").and(of("gen_ai.tool.name", call.name()));
+            all.add(EXECUTES_TOOL);
+            add("gen_ai.tool.name", call.name(), all);
         } else if (call.method().equals(PROMPT)) {
-            all = all.and(of("gen_ai.prompt.name", call.name()));
+            add("gen_ai.prompt.name", call.name(), all);
         }
-        return all.and(of("mcp.resource.uri", call.uri()))
-                .and(of("rpc.response.status_code", call.answer().code()))
-                .and(of("error.type", errorType(call)));
+        add("mcp.resource.uri", call.uri(), all);
+        add("rpc.response.status_code", call.answer().code(), all);
+        add("error.type", errorType(call), all);
+        return KeyValues.of(all);
     }
 
     private static Optional<String> errorType(McpCallContext call) {
@@ -73,7 +80,7 @@ public class McpCallConvention implements ObservationConvention<McpCallContext> 
         return lost ? Optional.of("session_ended") : call.answer().code();
     }
 
-    private static KeyValues of(String key, Optional<String> value) {
-        return value.map(known -> KeyValues.of(KeyValue.of(key, known))).orElseGet(KeyValues::empty);
+    private static void add(String key, Optional<String> value, List<KeyValue> to) {
+        value.ifPresent(known -> to.add(KeyValue.of(key, known)));
     }
 }

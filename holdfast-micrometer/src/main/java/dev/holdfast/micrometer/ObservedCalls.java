@@ -2,7 +2,6 @@ package dev.holdfast.micrometer;
 
 import dev.holdfast.CallListener;
 import dev.holdfast.CallWatch;
-import dev.holdfast.RequestOrigin;
 import dev.holdfast.Session;
 import dev.holdfast.json.AnswerFacts;
 import dev.holdfast.json.CallFacts;
@@ -12,9 +11,7 @@ import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.OutboundMessage;
 import io.micrometer.observation.Observation;
 import io.micrometer.observation.ObservationRegistry;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 
 /**
@@ -53,21 +50,13 @@ public final class ObservedCalls implements CallListener {
         if (registry.isNoop()) {
             return CallWatch.NONE;
         }
-        CallFacts facts = CallFacts.of(request.bytes());
-        McpCallContext context = new McpCallContext(session, request, facts, origin(facts, request));
-        Observation observation = Observation.start(null, convention, () -> context, registry);
-        return observation.isNoop() ? CallWatch.NONE : new Observed(observation, context);
-    }
-
-    private Map<String, String> origin(CallFacts facts, InboundMessage request) {
-        if (facts.trace().containsKey("traceparent")) {
-            return facts.trace();
+        McpCallContext context = new McpCallContext(session, request, registry);
+        Observation observation = Observation.createNotStarted(null, convention, () -> context, registry);
+        if (observation.isNoop()) {
+            return CallWatch.NONE;
         }
-        Map<String, String> headers = new HashMap<>();
-        if (registry.getCurrentObservation() == null && request.context() instanceof RequestOrigin origin) {
-            HEADERS.forEach(name -> origin.header(name).ifPresent(value -> headers.put(name, value)));
-        }
-        return headers;
+        context.begin();
+        return new Observed(observation.start(), context);
     }
 
     /** One request under observation. */

@@ -5,17 +5,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.Session;
 import dev.holdfast.json.AnswerFacts;
-import dev.holdfast.json.CallFacts;
 import dev.holdfast.micrometer.McpCallContext.Outcome;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.RequestId;
 import io.micrometer.common.KeyValue;
+import io.micrometer.observation.ObservationRegistry;
 import java.io.IOException;
 import java.lang.reflect.Proxy;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
@@ -50,7 +49,7 @@ class McpCallConventionTest {
                 bytes,
                 JournalChange.NONE,
                 InboundMessage.NO_CONTEXT);
-        return new McpCallContext(session(revision), request, CallFacts.of(bytes), Map.of());
+        return new McpCallContext(session(revision), request, ObservationRegistry.NOOP);
     }
 
     @Test
