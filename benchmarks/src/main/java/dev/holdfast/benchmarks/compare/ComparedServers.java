@@ -70,7 +70,10 @@ final class ComparedServers {
 
     /** The same with meters in Spring Boot's registry, and no observations. */
     Peer springMetered() {
-        return spring("metered", NO_HTTP_OBSERVATION, "--management.observations.enable.mcp=false");
+        return spring(
+                "metered",
+                "--spring.autoconfigure.exclude="
+                        + "org.springframework.boot.micrometer.observation.autoconfigure.ObservationAutoConfiguration");
     }
 
     /** The same with an observation of each call, of which Spring Boot makes meters. */
