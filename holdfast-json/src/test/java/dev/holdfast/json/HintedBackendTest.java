@@ -102,34 +102,6 @@ class HintedBackendTest {
         }
     }
 
-    private static final class Deaf implements ListeningSink {
-        @Override
-        public CompletionStage<Void> send(OutboundMessage message) {
-            return CompletableFuture.completedFuture(null);
-        }
-
-        @Override
-        public boolean attached() {
-            return false;
-        }
-
-        @Override
-        public boolean followed() {
-            return false;
-        }
-
-        @Override
-        public void onAbandon(Runnable hook) {}
-
-        @Override
-        public String sessionId() {
-            return "";
-        }
-
-        @Override
-        public void lost(String cause) {}
-    }
-
     private static OutboundMessage response(String result) {
         return new OutboundMessage(EventKind.RESPONSE, ID, message("\"result\":" + result));
     }
@@ -164,8 +136,9 @@ class HintedBackendTest {
 
     private BackendConnection open(String principal) {
         Backend.OpenRequest request = new Backend.OpenRequest(request("initialize", "{}"), principal, "life 1", false);
-        Backend.Outcome outcome =
-                backend.open(request, new Deaf()).toCompletableFuture().join();
+        Backend.Outcome outcome = backend.open(request, new UnheardListening(""))
+                .toCompletableFuture()
+                .join();
         assertThat(outcome).isInstanceOf(Backend.Opened.class);
         return ((Backend.Opened) outcome).connection();
     }
@@ -405,8 +378,9 @@ class HintedBackendTest {
     @Test
     void anOpeningIsThatOfTheBackend() {
         Backend.OpenRequest request = new Backend.OpenRequest(request("initialize", "{}"), NOBODY, "life 1", false);
-        Backend.Opened opened = (Backend.Opened)
-                backend.open(request, new Deaf()).toCompletableFuture().join();
+        Backend.Opened opened = (Backend.Opened) backend.open(request, new UnheardListening(""))
+                .toCompletableFuture()
+                .join();
         assertThat(opened.response()).isSameAs(((Backend.Opened) inner.outcome).response());
         assertThat(opened.sessionId()).hasValue("proposed");
         assertThat(opened.revision()).isEqualTo("2025-11-25");
@@ -414,7 +388,9 @@ class HintedBackendTest {
         for (Backend.Outcome none :
                 List.of(new Backend.Refused(response("{}")), new Backend.Unreachable(response("{}"), "it is away"))) {
             inner.outcome = none;
-            assertThat(backend.open(request, new Deaf()).toCompletableFuture().join())
+            assertThat(backend.open(request, new UnheardListening(""))
+                            .toCompletableFuture()
+                            .join())
                     .isSameAs(none);
         }
     }

@@ -154,35 +154,6 @@ class ToolQuestionTest {
         }
     }
 
-    /** The listening stream of a session that has its id already, as one over HTTP+SSE has from its beginning. */
-    private record Deaf() implements ListeningSink {
-        @Override
-        public String sessionId() {
-            return "session";
-        }
-
-        @Override
-        public CompletionStage<Void> send(OutboundMessage message) {
-            return CompletableFuture.completedFuture(null);
-        }
-
-        @Override
-        public boolean attached() {
-            return false;
-        }
-
-        @Override
-        public boolean followed() {
-            return false;
-        }
-
-        @Override
-        public void onAbandon(Runnable hook) {}
-
-        @Override
-        public void lost(String cause) {}
-    }
-
     private static OutboundMessage result(RequestId id, String result) {
         String text = "{\"jsonrpc\":\"2.0\",\"id\":" + id.token() + ",\"result\":" + result + "}";
         return new OutboundMessage(EventKind.RESPONSE, id, text.getBytes(UTF_8));
@@ -216,8 +187,9 @@ class ToolQuestionTest {
     private static BackendConnection open(HintedBackend hinted, String principal, boolean restores) {
         Backend.OpenRequest request =
                 new Backend.OpenRequest(request("initialize", "{}"), principal, "life 7", restores);
-        Backend.Outcome outcome =
-                hinted.open(request, new Deaf()).toCompletableFuture().join();
+        Backend.Outcome outcome = hinted.open(request, new UnheardListening("session"))
+                .toCompletableFuture()
+                .join();
         return ((Backend.Opened) outcome).connection();
     }
 

@@ -10,7 +10,6 @@ import dev.holdfast.spi.Backend;
 import dev.holdfast.spi.BackendConnection;
 import dev.holdfast.spi.CallSink;
 import dev.holdfast.spi.InboundMessage;
-import dev.holdfast.spi.ListeningSink;
 import dev.holdfast.spi.OutboundMessage;
 import java.io.IOException;
 import java.time.Duration;
@@ -55,7 +54,7 @@ class RequestRoomTest {
                 "",
                 "life",
                 false);
-        Backend.Outcome outcome = backend.open(request, new Listening())
+        Backend.Outcome outcome = backend.open(request, new LossListening(givenBack::complete))
                 .toCompletableFuture()
                 .orTimeout(20, TimeUnit.SECONDS)
                 .join();
@@ -253,39 +252,6 @@ class RequestRoomTest {
         @Override
         public String sessionId() {
             return "session";
-        }
-    }
-
-    private final class Listening implements ListeningSink {
-        @Override
-        public CompletionStage<Void> send(OutboundMessage message) {
-            return CompletableFuture.completedFuture(null);
-        }
-
-        @Override
-        public boolean attached() {
-            return false;
-        }
-
-        @Override
-        public boolean followed() {
-            return false;
-        }
-
-        @Override
-        public void onAbandon(Runnable hook) {}
-
-        @Override
-        public String sessionId() {
-            return "session";
-        }
-
-        @Override
-        public void lost(String cause) {}
-
-        @Override
-        public void lost(String cause, List<InboundMessage> untouched) {
-            givenBack.complete(untouched);
         }
     }
 }

@@ -11,7 +11,6 @@ import dev.holdfast.json.RepeatRules;
 import dev.holdfast.spi.Backend.OpenRequest;
 import dev.holdfast.spi.CallSink;
 import dev.holdfast.spi.InboundMessage;
-import dev.holdfast.spi.ListeningSink;
 import dev.holdfast.spi.OutboundMessage;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -41,7 +40,7 @@ class UpstreamLossTest {
     private final UpstreamConnection connection = new UpstreamConnection(
             new OpenRequest(request(0, "initialize"), "", "1", false),
             new RepeatRules(),
-            new Listening(),
+            new LossListening(given::add),
             new RequestRoom(new ByteBudget(Long.MAX_VALUE, 1_000, Duration.ZERO)).ofSession(),
             next -> {},
             clock);
@@ -118,41 +117,6 @@ class UpstreamLossTest {
         connection.gone(unopened(1));
 
         assertThat(given).isEmpty();
-    }
-
-    private final class Listening implements ListeningSink {
-        @Override
-        public CompletionStage<Void> send(OutboundMessage message) {
-            return CompletableFuture.completedFuture(null);
-        }
-
-        @Override
-        public boolean attached() {
-            return false;
-        }
-
-        @Override
-        public boolean followed() {
-            return false;
-        }
-
-        @Override
-        public void onAbandon(Runnable hook) {}
-
-        @Override
-        public String sessionId() {
-            return "session";
-        }
-
-        @Override
-        public void lost(String cause) {
-            given.add(List.of());
-        }
-
-        @Override
-        public void lost(String cause, List<InboundMessage> untouched) {
-            given.add(untouched);
-        }
     }
 
     private static final class Sink implements CallSink {
