@@ -82,7 +82,7 @@ final class SimLog {
                 .findFirst();
     }
 
-    /** Whether the store has heard of a stream, and not that its call was refused after all, while it took too long. */
+    /** Whether the store has ever heard of a stream. */
     boolean recorded(StreamId stream) {
         return recorded.contains(stream);
     }
@@ -101,9 +101,6 @@ final class SimLog {
         for (RecordChange change : append.changes()) {
             if (change instanceof RecordChange.CallStarted started) {
                 recorded.add(started.stream());
-            } else if (change instanceof RecordChange.CallEnded ended
-                    && stream(ended.stream()).values().stream().noneMatch(Fact::answer)) {
-                recorded.remove(ended.stream());
             }
         }
         for (Append.Trim trim : append.trims()) {

@@ -9,11 +9,15 @@ import java.util.concurrent.atomic.AtomicInteger;
 /** How each peer is started: with the settings that its own documentation gives, and a heap of one size for every Java server. */
 final class ComparedServers {
     private static final List<String> HEAP = List.of("-Xms1g", "-Xmx1g");
-    /** Leaves a Spring Boot application without a registry of meters. */
+    private static final String OBSERVATIONS =
+            "org.springframework.boot.micrometer.observation.autoconfigure.ObservationAutoConfiguration";
+
+    /** Leaves a Spring Boot application without meters and observations. */
     private static final String NO_METERS = "--spring.autoconfigure.exclude="
             + "org.springframework.boot.micrometer.metrics.autoconfigure.CompositeMeterRegistryAutoConfiguration,"
             + "org.springframework.boot.micrometer.metrics.autoconfigure.MetricsAutoConfiguration,"
-            + "org.springframework.boot.micrometer.metrics.autoconfigure.export.simple.SimpleMetricsExportAutoConfiguration";
+            + "org.springframework.boot.micrometer.metrics.autoconfigure.export.simple.SimpleMetricsExportAutoConfiguration,"
+            + OBSERVATIONS;
 
     /** Spring's own observation of requests costs what it costs without Holdfast too. */
     private static final String NO_HTTP_OBSERVATION = "--management.observations.enable.http=false";
@@ -70,10 +74,7 @@ final class ComparedServers {
 
     /** The same with meters in Spring Boot's registry, and no observations. */
     Peer springMetered() {
-        return spring(
-                "metered",
-                "--spring.autoconfigure.exclude="
-                        + "org.springframework.boot.micrometer.observation.autoconfigure.ObservationAutoConfiguration");
+        return spring("metered", "--spring.autoconfigure.exclude=" + OBSERVATIONS);
     }
 
     /** The same with an observation of each call, of which Spring Boot makes meters. */
