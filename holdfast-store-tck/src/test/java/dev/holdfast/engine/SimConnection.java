@@ -312,9 +312,7 @@ final class SimConnection implements StreamReader.Waker {
     /** Breaks; the part of what was written that has not arrived is lost. */
     void breakOff() {
         world.trace(() -> this + " breaks");
-        if (unheard() && reader.read(1) instanceof StreamReader.End end && end.reason() == EndReason.STORE_FAILED) {
-            refused();
-        }
+        learnOfRefusal();
         arrive();
         while (!network.isEmpty() && world.random.nextBoolean()) {
             arrive(network.poll());
@@ -328,11 +326,19 @@ final class SimConnection implements StreamReader.Waker {
 
     /** The process at the other end is gone: the part of what was written that has not arrived is lost. */
     void cut() {
+        learnOfRefusal();
         arrive();
         while (!network.isEmpty() && world.random.nextBoolean()) {
             arrive(network.poll());
         }
         gone();
+    }
+
+    /** A call that the store did not take in time was refused, though its client will not hear of it here. */
+    private void learnOfRefusal() {
+        if (unheard() && reader.read(1) instanceof StreamReader.End end && end.reason() == EndReason.STORE_FAILED) {
+            refused();
+        }
     }
 
     private void gone() {
