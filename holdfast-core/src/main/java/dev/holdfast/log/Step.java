@@ -91,6 +91,7 @@ public final class Step {
      * @param ends ends the session
      */
     void perform(Runnable makesRoom, Consumer<EndReason> ends) {
+        over = true;
         if (first != null) {
             guarded(first);
         }
