@@ -6,8 +6,8 @@ import java.util.List;
 /**
  * Hears of every request of a client that goes to a backend, one by one where they came in a batch; not of the {@code initialize} by
  * which {@code SessionEngine.open} opens a session. Over HTTP+SSE {@code initialize} is a request like others here, but {@link
- * CallWatch#enter} is not called for it. Called without a lock, on the thread that hands the request over; it must not block. What it throws is logged, and
- * the request goes on without it.
+ * CallWatch#enter} is not called for it. Called without a lock, on the thread that hands the request over; it must not block. What it
+ * throws is logged, and the request goes on without it.
  */
 @FunctionalInterface
 public interface CallListener {

@@ -4,6 +4,7 @@ import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.OutboundMessage;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -25,7 +26,9 @@ record CallListeners(List<CallListener> all) implements CallListener {
         List<CallWatch> watches = new ArrayList<>(all.size());
         for (CallListener listener : all) {
             guarded(() -> {
-                CallWatch watch = listener.started(session, request);
+                CallWatch watch = Objects.requireNonNull(
+                        listener.started(session, request),
+                        () -> listener.getClass().getName() + " returned null: return CallWatch.NONE");
                 if (watch != CallWatch.NONE) {
                     watches.add(watch);
                 }

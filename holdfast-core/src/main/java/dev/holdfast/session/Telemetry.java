@@ -156,7 +156,8 @@ public final class Telemetry {
     CallWatch started(Session session, InboundMessage request) {
         try {
             return Objects.requireNonNull(
-                    calls.started(session, request), "a CallListener returned null: return CallWatch.NONE");
+                    calls.started(session, request),
+                    () -> calls.getClass().getName() + " returned null: return CallWatch.NONE");
         } catch (Throwable e) {
             logger.error("a listener of calls failed", e);
             return CallWatch.NONE;

@@ -50,6 +50,7 @@ public final class McpCallContext extends ReceiverContext<Map<String, String>> {
 
     /** It is observed from now on: what is known of the request by now is kept, and not its content. */
     void begin() {
+        facts();
         getCarrier();
         request = request.withoutContent();
     }

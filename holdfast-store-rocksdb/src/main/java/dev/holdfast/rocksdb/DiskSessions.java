@@ -327,9 +327,12 @@ final class DiskSessions {
                 forgetIfGone(index);
                 return DONE;
             }
-        } catch (RocksDBException | Error e) {
-            // the index is ahead of the disk now
+        } catch (RocksDBException e) {
             database.failed(e);
+            return refuse(index);
+        } catch (Error e) {
+            // nothing was written, as where memory is short: only this session's index is ahead of the disk
+            logger.error("a message of a session was not written", e);
             return refuse(index);
         }
         GroupCommit.Item item = new GroupCommit.Item(index, changes);
