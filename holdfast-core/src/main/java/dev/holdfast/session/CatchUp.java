@@ -206,7 +206,7 @@ public final class CatchUp {
             }
             return answers;
         } catch (Throwable e) {
-            logger.error("a backend failed on the journal of its session", e);
+            logger.error("session {}: its backend failed on its journal", Telemetry.shortened(sessionId), e);
             return CompletableFuture.failedFuture(e);
         }
     }

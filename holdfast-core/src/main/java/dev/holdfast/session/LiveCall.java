@@ -481,7 +481,7 @@ public final class LiveCall implements Call {
             try {
                 swap(TOLD).cancelled(notification);
             } catch (Throwable e) {
-                logger.error("a call could not be cancelled", e);
+                logger.error("session {}: a call could not be cancelled", request.call.core.shortId(), e);
             }
         }
 

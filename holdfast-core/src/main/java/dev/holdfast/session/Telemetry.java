@@ -27,7 +27,10 @@ import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** What happens to the sessions of an engine: counted, and told to the listener. Safe for use by any thread; called without a lock. */
+/**
+ * What happens to the sessions of an engine: counted, and told to the listener. Safe for use by any thread. What tells a listener is called
+ * without a lock; what only counts, in a step too.
+ */
 public final class Telemetry {
     private static final Logger logger = LoggerFactory.getLogger(Telemetry.class);
     /** A line for each fact as long as it is a handful. */
@@ -242,7 +245,7 @@ public final class Telemetry {
                 logger.warn("session {}: the store fails: {}{}", shortened(sessionId), failure.toString(), more));
     }
 
-    private static String shortened(String sessionId) {
+    static String shortened(String sessionId) {
         return sessionId.length() <= 8 ? sessionId : sessionId.substring(0, 8);
     }
 

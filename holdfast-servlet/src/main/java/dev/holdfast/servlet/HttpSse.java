@@ -240,7 +240,7 @@ final class HttpSse extends Protocol {
                 acceptance.give();
             }
         } catch (Throwable e) {
-            log.error("a call could not be handed over", e);
+            log.error("session {}: a call could not be handed over", session.shortId(), e);
         } finally {
             exchange.end();
         }

@@ -270,7 +270,7 @@ abstract class Protocol {
             return exchange.when(there.call(inbound), outcome -> called(there, inbound, outcome), outcome -> {
                 if (outcome instanceof Call.Accepted accepted) {
                     accepted.call().whenOver(exchange.body().use());
-                    orphaned(accepted.call());
+                    orphaned(there, accepted.call());
                     return true;
                 }
                 return outcome instanceof Call.Undecided;
@@ -319,30 +319,30 @@ abstract class Protocol {
                 return call;
             });
             return exchange.when(ready, taken -> run(exchange, there, taken, inbound, true), taken -> {
-                orphaned(taken);
+                orphaned(there, taken);
                 return true;
             });
         }
     }
 
     /** Dispatches a call whose client has left before its answer began: that does not cancel the call. */
-    private static void orphaned(Call call) {
+    private static void orphaned(Session session, Call call) {
         call.reader().ifPresent(reader -> reader.close(StreamReader.Close.BROKEN));
         // this may run a handler to its end, and the thread may be one of the store or the engine
-        Thread thread = new Thread(() -> dispatch(call), "holdfast-orphan");
+        Thread thread = new Thread(() -> dispatch(session, call), "holdfast-orphan");
         thread.setDaemon(true);
         try {
             thread.start();
         } catch (OutOfMemoryError e) {
-            dispatch(call);
+            dispatch(session, call);
         }
     }
 
-    private static void dispatch(Call call) {
+    private static void dispatch(Session session, Call call) {
         try {
             call.dispatch();
         } catch (Throwable e) {
-            log.error("a call could not be handed over", e);
+            log.error("session {}: a call could not be handed over", session.shortId(), e);
         }
     }
 

@@ -192,7 +192,7 @@ final class StreamableHttp extends Protocol {
             try {
                 exchange.dispatch(call);
             } catch (Throwable e) {
-                log.error("a call could not be handed over", e);
+                log.error("session {}: a call could not be handed over", session.shortId(), e);
                 connection.ifPresent(SseConnection::abort);
             }
             connection.ifPresent(SseConnection::start);

@@ -60,6 +60,9 @@ import org.slf4j.LoggerFactory;
 final class UpstreamConnection
         implements BackendConnection, MessageSink, SessionWatch, Requests.Customizer, OpenQuestions.Server {
     private static final Logger log = LoggerFactory.getLogger(UpstreamConnection.class);
+    /** Of an upstream that takes no messages each session tells, and each of its messages. */
+    private static final LogThrottle LOST = new LogThrottle(10, System::nanoTime);
+
     private static final String GONE = "the upstream has lost the session";
     /** How long running calls may take to find out what the upstream that has lost their session has done of them. */
     private static final long UNSETTLED_MILLIS = 2_000;
@@ -241,11 +244,18 @@ final class UpstreamConnection
         RequestRoom.Share share = room.takeAnyway(size);
         int weight = size + MESSAGE_BYTES;
         posted.addAndGet(weight);
-        queue.send(message, open -> open.post(message, context)).thenAccept(outcome -> {
-            posted.addAndGet(-weight);
-            share.give();
-            UpstreamErrors.ofPost(outcome).ifPresent(text -> log.warn("a message got lost: {}", text));
-        });
+        CompletionStage<Outcome> unused = queue.send(message, open -> open.post(message, context))
+                .whenComplete((outcome, failure) -> {
+                    posted.addAndGet(-weight);
+                    share.give();
+                    Optional<String> why =
+                            failure == null ? UpstreamErrors.ofPost(outcome) : Optional.of(failure.toString());
+                    why.ifPresent(text -> LOST.write(more -> log.warn(
+                            "session {}: a message of the client did not reach the upstream: {}{}",
+                            shortId(),
+                            text,
+                            more)));
+                });
     }
 
     /** The client's word, with the id that the upstream knows. */
@@ -409,7 +419,8 @@ final class UpstreamConnection
     public void reconnecting(Throwable cause) {
         UpstreamErrors.distrust(cause).ifPresent(text -> {
             log.warn(
-                    "{}: {}",
+                    "session {}: {}: {}",
+                    shortId(),
                     text,
                     LogText.of(String.valueOf(cause.getMessage()).getBytes(UTF_8)));
             distrusted.complete(text);
@@ -504,7 +515,7 @@ final class UpstreamConnection
         });
     }
 
-    private String shortId() {
+    String shortId() {
         String id = listening.sessionId();
         return id.length() <= 8 ? id : id.substring(0, 8);
     }

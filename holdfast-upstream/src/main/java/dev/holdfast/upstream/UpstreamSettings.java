@@ -60,7 +60,11 @@ final class UpstreamSettings {
         if (outcome instanceof Outcome.Refused refused) {
             refused(new Missing(request, context, 1), refused);
         } else if (outcome instanceof Outcome.Unreadable unreadable) {
-            log.warn("the upstream has set {} again, but {}", key(request), unreadable.reason());
+            log.warn(
+                    "session {}: the upstream has set {} again, but {}",
+                    connection.shortId(),
+                    key(request),
+                    unreadable.reason());
         } else {
             return Optional.empty();
         }
@@ -79,7 +83,8 @@ final class UpstreamSettings {
             over(setting);
         }
         log.warn(
-                "the upstream has refused to set {} again, with HTTP status {}: the session goes on without it{}",
+                "session {}: the upstream has refused to set {} again, with HTTP status {}: it goes on without that{}",
+                connection.shortId(),
                 key(setting.request),
                 refused.status(),
                 again ? ", until a request brings other headers" : "");
@@ -138,7 +143,11 @@ final class UpstreamSettings {
                             .or(() -> failed.get()
                                     ? Optional.of("the upstream answered with an error")
                                     : Optional.empty())
-                            .ifPresent(text -> log.warn("{} is not set again: {}", key(setting.request), text));
+                            .ifPresent(text -> log.warn(
+                                    "session {}: {} is not set again: {}",
+                                    connection.shortId(),
+                                    key(setting.request),
+                                    text));
                 });
     }
 
