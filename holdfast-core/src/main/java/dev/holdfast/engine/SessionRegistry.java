@@ -61,16 +61,14 @@ import java.util.function.Supplier;
  */
 final class SessionRegistry {
     private static final CompletionStage<Finding> MISSING = CompletableFuture.completedFuture(new Missing());
-    private static final CompletionStage<Boolean> NOTHING = CompletableFuture.completedFuture(false);
-
     /** Something has changed meanwhile: look again. */
     private static final CompletionStage<Optional<Finding>> AGAIN = CompletableFuture.completedFuture(Optional.empty());
 
     private static final int ID_BYTES = 18;
     private static final String TAKEN = "the backend proposed a session id that is taken";
     private static final int READ_BYTES = 1 << 20;
-    private static final CompletionStage<Boolean> WHOLE = CompletableFuture.completedFuture(true);
-    private static final CompletionStage<Boolean> GONE = CompletableFuture.completedFuture(false);
+    private static final CompletionStage<Boolean> YES = CompletableFuture.completedFuture(true);
+    private static final CompletionStage<Boolean> NO = CompletableFuture.completedFuture(false);
 
     private final SessionHost host;
     private final ClusterMembership cluster;
@@ -354,17 +352,17 @@ final class SessionRegistry {
         SessionKey key = SessionKey.of(id, principal);
         Optional<LiveSession> session = live.get(key);
         if (session.isEmpty()) {
-            return host.durable ? terminateStored(key, id, principal, kinds) : NOTHING;
+            return host.durable ? terminateStored(key, id, principal, kinds) : NO;
         }
         if (!kinds.test(session.get().listensOnly() ? SessionRecord.LISTENING_SESSION : SessionRecord.SESSION)) {
-            return NOTHING;
+            return NO;
         }
         if (session.get().touch()) {
             return session.get().terminate().thenApply(done -> true);
         }
         return session.get().end().leavesToStore()
                 ? session.get().end().gone().thenCompose(gone -> terminate(id, principal, kinds))
-                : NOTHING;
+                : NO;
     }
 
     private CompletionStage<Boolean> terminateStored(
@@ -483,11 +481,11 @@ final class SessionRegistry {
 
     /** Reads all that is kept of each stream; false if the store has let the session go meanwhile. */
     private CompletionStage<Boolean> read(SessionKey key, SessionStore.Claim claim, Map<StreamId, List<Event>> into) {
-        CompletionStage<Boolean> all = WHOLE;
+        CompletionStage<Boolean> all = YES;
         for (Map.Entry<StreamId, SessionStore.Extent> stream : claim.streams().entrySet()) {
             List<Event> events = new ArrayList<>();
             into.put(stream.getKey(), events);
-            all = all.thenCompose(whole -> whole ? read(key, stream.getKey(), 0, stream.getValue(), events) : GONE);
+            all = all.thenCompose(whole -> whole ? read(key, stream.getKey(), 0, stream.getValue(), events) : NO);
         }
         return all;
     }
@@ -496,13 +494,13 @@ final class SessionRegistry {
     private CompletionStage<Boolean> read(
             SessionKey key, StreamId stream, long after, SessionStore.Extent extent, List<Event> events) {
         if (after >= extent.last()) {
-            return WHOLE;
+            return YES;
         }
         return StoreQuestion.ask(() -> host.store().read(key, stream, after, READ_BYTES))
                 .thenCompose(more -> {
                     events.addAll(more);
                     if (more.isEmpty()) {
-                        return extent.trimmed() < extent.last() ? GONE : WHOLE;
+                        return extent.trimmed() < extent.last() ? NO : YES;
                     }
                     return read(key, stream, more.get(more.size() - 1).offset(), extent, events);
                 });

@@ -43,7 +43,7 @@ public final class KeptEvent {
     public boolean kept = true;
     /** Whether a request to the client was answered, or withdrawn. */
     boolean settled;
-    /** Whether the call is over that asked this, and its stream delivered if it had one. */
+    /** Whether the call that asked has ended, and its stream, if it had one, was delivered. */
     boolean left;
     /** Whether the client has answered this request: then it has surely got it, and must not be bothered again. */
     public boolean answered;

@@ -203,7 +203,7 @@ public final class Outbox {
 
     /** Changes the record, again and again until the store has taken it. */
     public void insist(List<RecordChange> changes, Step step) {
-        add(Pending.of(changes, next -> insist(changes, next)), step);
+        add(Pending.of(null, changes, next -> insist(changes, next)), step);
     }
 
     /** Makes the last changes of the record: nothing is taken behind them. While it is {@link #open}. */
@@ -279,7 +279,7 @@ public final class Outbox {
         return all;
     }
 
-    /** The store has the batch, or says that it has not, or nothing. */
+    /** The append has succeeded, was refused, or its outcome is unknown. */
     void decided(@Nullable Throwable failure, Step step) {
         if (state == State.CLOSED) {
             return;

@@ -34,9 +34,9 @@ public class Pending {
         this.changes = changes;
     }
 
-    /** Changes of the record. What has to be made though the store does not take it now comes again. */
-    static Pending of(List<RecordChange> changes, Consumer<Step> again) {
-        return new Pending(null, changes) {
+    /** Something that comes again where the store does not take it now. */
+    public static Pending of(@Nullable KeptEvent event, List<RecordChange> changes, Consumer<Step> again) {
+        return new Pending(event, changes) {
             @Override
             public void again(Step step) {
                 again.accept(step);

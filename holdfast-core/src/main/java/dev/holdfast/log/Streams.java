@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  * an earlier life, of whose delivery nobody knows, after the grace period if that is longer.
  */
 public final class Streams {
-    /** The ends of the ranks before anything has one; nobody writes into it. */
+    /** The ends of the ranks of a session that has ranked nothing yet; shared, and never written. */
     private static final @Nullable KeptEvent[] NONE = new @Nullable KeptEvent[2 * KeptEvent.RANKS];
 
     /** Delivered streams, kept for a client that was asleep, take at most this part of what the session may keep. */

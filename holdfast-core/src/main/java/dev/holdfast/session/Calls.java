@@ -74,11 +74,8 @@ final class Calls {
             boolean prompt = !core.listensOnly && !core.host.shared && core.host.storeWorks() && core.outbox.answered();
             long now = core.clock.now();
             Lifecycle.Move move = prompt ? core.lifecycle.callAttached(now) : core.lifecycle.callStarted(now);
-            if (!move.quiet()) {
-                step.then(() -> core.alive(move));
-                if (move.leavesClosed()) {
-                    return () -> CompletableFuture.completedFuture(new Call.Closed(core.ended()));
-                }
+            if (!core.alive(move, step)) {
+                return () -> CompletableFuture.completedFuture(new Call.Closed(core.ended()));
             }
             List<RequestId> ids = ids(messages);
             LiveCall call = create(messages, number, now, step);

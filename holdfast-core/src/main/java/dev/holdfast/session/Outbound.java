@@ -347,13 +347,7 @@ final class Outbound {
 
     private void tell(LiveStream stream, OutboundMessage message, Step now, Consumer<Step> again) {
         if (stream.ended().isEmpty()) {
-            Pending pending = new Pending(core.streams.assign(stream, message, now), List.of()) {
-                @Override
-                public void again(Step step) {
-                    again.accept(step);
-                }
-            };
-            core.outbox.add(pending, now);
+            core.outbox.add(Pending.of(core.streams.assign(stream, message, now), List.of(), again), now);
         }
     }
 
@@ -442,13 +436,7 @@ final class Outbound {
 
     /** Adds the extension to the record, behind all other changes of it. */
     private void keep(Step now) {
-        Pending pending = new Pending(null, List.of(core.record.extended(now))) {
-            @Override
-            public void again(Step step) {
-                keep(step);
-            }
-        };
-        core.outbox.add(pending, now);
+        core.outbox.add(Pending.of(null, List.of(core.record.extended(now)), this::keep), now);
     }
 
     /** The session ends: what it still keeps counts no more for the node. */

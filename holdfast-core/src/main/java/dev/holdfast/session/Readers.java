@@ -127,10 +127,7 @@ public final class Readers implements StreamCursor.Host {
         Optional<StreamCursor> older = stream.reader();
         long now = core.clock.now();
         Move move = older.isPresent() ? core.lifecycle.touch(now) : core.lifecycle.attach(now);
-        if (move.closes() || move.reconnects()) {
-            step.then(() -> core.alive(move));
-        }
-        if (move.leavesClosed()) {
+        if (!core.alive(move, step)) {
             return false;
         }
         core.streams.reopen(stream, step);
@@ -148,11 +145,7 @@ public final class Readers implements StreamCursor.Host {
     /** A connection begins to read what other nodes write; false if the session is at its end. */
     public boolean enter(StreamCursor reader, Set<RequestId> open, Attachment how) {
         return core.log.step(step -> {
-            Move move = core.lifecycle.attach(core.clock.now());
-            if (move.closes() || move.reconnects()) {
-                step.then(() -> core.alive(move));
-            }
-            if (move.leavesClosed()) {
+            if (!core.alive(core.lifecycle.attach(core.clock.now()), step)) {
                 return false;
             }
             if (outside.isEmpty()) {

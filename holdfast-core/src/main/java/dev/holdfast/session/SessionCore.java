@@ -227,6 +227,14 @@ public abstract class SessionCore {
         return returned && host.cluster().anyNodeRestores() ? log.look(streams::bytes) : weight();
     }
 
+    /** Has done, behind the step, what a move demands; false if it leaves the session closed. */
+    boolean alive(Move move, Step step) {
+        if (!move.quiet()) {
+            step.then(() -> alive(move));
+        }
+        return !move.leavesClosed();
+    }
+
     /** Does what a move demands, not under the lock; false if it leaves the session closed. */
     boolean alive(Move move) {
         if (move.quiet()) {

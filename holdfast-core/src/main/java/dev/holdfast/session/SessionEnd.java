@@ -132,11 +132,11 @@ public final class SessionEnd {
         if (seen == BackendSlot.Presence.THERE) {
             since = there ? since : now;
             there = true;
-            pause = passed(MOST_PAUSE_NANOS, since, now) ? 0 : pause;
+            pause = core.clock.passed(MOST_PAUSE_NANOS, since, now) ? 0 : pause;
             return;
         }
         there = false;
-        boolean due = pause == 0 || passed(pause, since, now);
+        boolean due = pause == 0 || core.clock.passed(pause, since, now);
         if (seen == BackendSlot.Presence.MISSING && due && wanted()) {
             since = now;
             long doubled = Math.min(Math.max(2 * pause, FIRST_PAUSE_NANOS), MOST_PAUSE_NANOS);
@@ -153,10 +153,6 @@ public final class SessionEnd {
         } else if (Boolean.TRUE.equals(may) && !core.host.elsewhere(backend::restore)) {
             logger.debug("session {}: nobody can open its backend now", core.shortId());
         }
-    }
-
-    private boolean passed(long nanos, long since, long now) {
-        return core.clock.passed(nanos, since, now);
     }
 
     /** A backend that takes headers of a request along waits for a request. */

@@ -207,9 +207,7 @@ public final class SessionOpening {
             if (core.isWritten(stream)) {
                 return;
             }
-            Lifecycle.Move move = core.lifecycle.callStarted(core.clock.now());
-            if (move.leavesClosed()) {
-                step.then(() -> core.alive(move));
+            if (!core.alive(core.lifecycle.callStarted(core.clock.now()), step)) {
                 return;
             }
             RunningCall inherited = mayRun ? running : new RunningCall(running.requests(), SessionRecord.NO_EXTENSION);
@@ -329,12 +327,7 @@ public final class SessionOpening {
             if (core.outbox.closed() || call.answered()) {
                 return;
             }
-            Pending pending = new Pending(null, List.of(counted)) {
-                @Override
-                public void again(Step step) {
-                    count(step);
-                }
-            };
+            Pending pending = Pending.of(null, List.of(counted), this::count);
             core.outbox.add(pending, now);
             CompletionStage<Void> unused = core.log
                     .stageOf(pending)
