@@ -38,7 +38,7 @@ import tools.jackson.databind.node.ArrayNode;
 /** Every knob stands in the list of knobs, and no page names one that does not exist. */
 class KnobsTest {
     private static final Pattern FLAG = Pattern.compile("(?<![\\w-])--[a-z][a-z-]+");
-    private static final Pattern PROPERTY = Pattern.compile("(?<![\\w.])holdfast(\\.[a-z-]+)+(?==|`)");
+    private static final Pattern PROPERTY = Pattern.compile("(?<![\\w./])holdfast(\\.[a-z-]+)+(?==|`)");
     /** Options of other programs that the pages name. */
     private static final Set<String> FOREIGN = Set.of(
             "--stdio",
