@@ -222,8 +222,8 @@ class EveryPropertyTest {
                 new Wrong("holdfast.session.park-after", "9s", "10 seconds to 365 days"),
                 new Wrong("holdfast.shutdown.drain-timeout", "2h", "0 to 1 hour"),
                 new Wrong("holdfast.keep-alive-interval", "-1s", "1 ms to 36,500 days"),
-                new Wrong("holdfast.request.max-size", "0B", "at least 1"),
-                new Wrong("holdfast.request.max-size", "3GB", "at most 2 GB"),
+                new Wrong("holdfast.request.max-size", "0B", "at least 1B and less than 2GB, as in 64MB"),
+                new Wrong("holdfast.request.max-size", "2GB", "at least 1B and less than 2GB, as in 64MB"),
                 new Wrong("holdfast.request.max-total-size", "0B", "at least 1"),
                 new Wrong("holdfast.request.deadline", "1ms", "100ms to 1h"),
                 new Wrong(
@@ -246,10 +246,21 @@ class EveryPropertyTest {
                 new Wrong("holdfast.node.name", "a/b", "letters, digits"),
                 new Wrong("holdfast.node.lease", "1ms", "500 ms to 5 minutes"),
                 new Wrong("holdfast.sse.endpoint", "sse", "between single '/'"),
-                new Wrong("holdfast.sse.message-endpoint", "/a/sse", "end with the other"),
+                new Wrong(
+                        "holdfast.sse.message-endpoint",
+                        "/a/sse",
+                        "it and holdfast.sse.endpoint, which is /sse, must not end with one another"),
+                new Wrong("holdfast.sse.message-endpoint", "", "between single '/'"),
                 new Wrong("holdfast.sse.base-url", "/x/", "without a slash at its end"),
                 new Wrong("holdfast.sse.reconnect-grace-period", "-1s", "not be negative"),
-                new Wrong("holdfast.mcp-endpoint", "/sse", "must not end with one another"),
+                new Wrong(
+                        "holdfast.mcp-endpoint",
+                        "/sse",
+                        "it and holdfast.sse.endpoint, which is /sse, must not end with one another"),
+                new Wrong(
+                        "holdfast.mcp-endpoint",
+                        "/a/message",
+                        "it and holdfast.sse.message-endpoint, which is /message, must not end with one another"),
                 new Wrong("holdfast.mcp-endpoint", "", "between single '/'"),
                 new Wrong("holdfast.mcp-endpoint", "/{tenant}/mcp", "between single '/'"),
                 new Wrong("holdfast.mcp-endpoint", "/*", "between single '/'"),
@@ -271,6 +282,7 @@ class EveryPropertyTest {
                 () -> settings(properties).apply(HoldfastTransportProvider.builder(), new NoStore()));
 
         assertThat(refused.property()).isEqualTo(wrong.property());
+        assertThat(refused.value()).hasToString(wrong.value());
         assertThat(refused.reason()).contains(wrong.range()).doesNotContain(", got");
     }
 

@@ -48,13 +48,30 @@ class SpringAiSettingsTest {
                         + " keepAliveInterval must be 1 ms to 36,500 days");
     }
 
+    @Test
+    void aPathThatMeetsAnotherIsRefusedWithBothPropertiesAsTheyAreWritten() {
+        MockEnvironment environment = new MockEnvironment()
+                .withProperty("spring.ai.mcp.server.protocol", "SSE")
+                .withProperty("spring.ai.mcp.server.sse-message-endpoint", "/messages")
+                .withProperty("holdfast.sse.enabled", "true")
+                .withProperty("holdfast.mcp-endpoint", "/api/messages");
+
+        InvalidPropertyException refused = assertThrows(
+                InvalidPropertyException.class,
+                () -> settings(environment).apply(HoldfastTransportProvider.builder(), new NoStore()));
+
+        assertThat(refused)
+                .hasMessage("holdfast.mcp-endpoint is /api/messages: it and spring.ai.mcp.server.sse-message-endpoint,"
+                        + " which is /messages, must not end with one another");
+    }
+
     @ParameterizedTest
     @CsvSource({
         "streamable-http.mcp-endpoint, /{tenant}/mcp, between single '/'",
         "streamable-http.mcp-endpoint, '', between single '/'",
-        "streamable-http.mcp-endpoint, /sse, must not end with one another",
+        "streamable-http.mcp-endpoint, /sse, 'it and holdfast.sse.endpoint, which is /sse, must not end with one another'",
         "sse-endpoint, /{tenant}/sse, between single '/'",
-        "sse-message-endpoint, /sse, end with the other",
+        "sse-message-endpoint, /sse, 'it and holdfast.sse.endpoint, which is /sse, must not end with one another'",
         "base-url, /a b, without blanks"
     })
     void aWrongValueIsRefusedInTheNameOfItsProperty(String name, String value, String range) {

@@ -85,7 +85,7 @@ public record HoldfastProperties(
     /**
      * Which requests are taken.
      *
-     * @param maxSize Size of a request body, 1 byte to 2 GB; a larger one is answered 413
+     * @param maxSize Size of a request body, at least 1 byte and less than 2 GB; a larger one is answered 413
      * @param maxTotalSize Memory of all requests, from the first byte of each until its call is answered, at least 1 byte; beyond it, 503.
      *     Default: a quarter of the heap, at least 8 MB
      * @param deadline How long a request body may take to arrive, 100 ms to 1 h; then 408

@@ -2,12 +2,15 @@ package dev.holdfast.spring.properties;
 
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
+import java.util.List;
 import java.util.function.Function;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.convert.DurationStyle;
+import org.springframework.util.unit.DataSize;
 
 /**
  * A value, and the property that it comes from: one of Holdfast's, or one of Spring AI's that stands in for it.
@@ -17,6 +20,7 @@ import org.springframework.boot.convert.DurationStyle;
  */
 public record Setting<T>(String property, T value) {
     private static final Pattern DURATION = Pattern.compile("PT[0-9.HMS]+");
+    private static final List<String> UNITS = List.of("B", "KB", "MB", "GB", "TB");
     private static final Pattern GOT = Pattern.compile(", got .*$");
 
     /**
@@ -44,15 +48,34 @@ public record Setting<T>(String property, T value) {
         }
     }
 
-    /** What stops the start: the reason without the value, which is named beside it, and durations as properties write them. */
+    /** What stops the start: the reason without the value, which is named beside it, and both as properties write them. */
     InvalidPropertyException refused(IllegalArgumentException outOfRange) {
         @Nullable String message = outOfRange.getMessage();
         String range = GOT.matcher(message == null ? "this value is not taken" : message)
                 .replaceFirst("");
         return new InvalidPropertyException(
-                property,
-                value instanceof Duration duration ? simple(duration) : String.valueOf(value),
-                DURATION.matcher(range).replaceAll(Setting::simple));
+                property, simple(value), DURATION.matcher(range).replaceAll(Setting::simple));
+    }
+
+    /** A value as a property is written. */
+    private static String simple(@Nullable Object value) {
+        if (value instanceof Duration duration) {
+            return simple(duration);
+        }
+        if (value instanceof List<?> list) {
+            return list.stream().map(String::valueOf).collect(Collectors.joining(","));
+        }
+        return value instanceof DataSize size ? simple(size) : String.valueOf(value);
+    }
+
+    private static String simple(DataSize size) {
+        long number = size.toBytes();
+        int unit = 0;
+        while (number != 0 && number % 1024 == 0 && unit < UNITS.size() - 1) {
+            number /= 1024;
+            unit++;
+        }
+        return number + UNITS.get(unit);
     }
 
     private static String simple(MatchResult found) {

@@ -11,6 +11,7 @@ import dev.holdfast.servlet.EdgeOptions;
 import dev.holdfast.servlet.HttpSseOptions;
 import dev.holdfast.spi.SessionStore;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
@@ -23,6 +24,7 @@ import org.springframework.util.unit.DataSize;
  * @param properties those of Holdfast
  * @param mcpEndpoint the path of Streamable HTTP
  * @param onlySseAskedFor whether Spring AI's protocol is HTTP+SSE, and nobody has named that path
+ * @param ssePaths the paths of HTTP+SSE: that of the GET, and that of the POSTs; none where it is not served
  * @param keepAliveInterval how often clients that listen are pinged; never unless it is there
  * @param immediateExecution whether handlers run on the threads of their requests
  * @param edge the options of connections and requests
@@ -33,6 +35,7 @@ public record TransportSettings(
         HoldfastProperties properties,
         Setting<String> mcpEndpoint,
         boolean onlySseAskedFor,
+        List<Setting<String>> ssePaths,
         Optional<Setting<Duration>> keepAliveInterval,
         boolean immediateExecution,
         EdgeOptions edge,
@@ -55,6 +58,7 @@ public record TransportSettings(
                 properties.keepAliveInterval(),
                 springAi.flatMap(SpringAiServer::keepAliveInterval),
                 springAi.isPresent() ? Duration.ZERO : PLAIN_KEEP_ALIVE);
+        List<Setting<String>> ssePaths = properties.sse().enabled() ? ssePaths(properties.sse(), springAi) : List.of();
         return new TransportSettings(
                 properties,
                 first(
@@ -65,11 +69,12 @@ public record TransportSettings(
                 properties.mcpEndpoint() == null
                         && springAi.filter(server -> server.protocol().equals("SSE"))
                                 .isPresent(),
+                ssePaths,
                 Optional.of(pings).filter(set -> !set.value().isZero()),
                 Optional.ofNullable(properties.immediateExecution())
                         .orElseGet(() -> springAi.map(SpringAiServer::executesImmediately)
                                 .orElse(false)),
-                edge(properties, springAi),
+                edge(properties, ssePaths, springAi),
                 limits(properties.history()),
                 nodeLimits(properties.node()));
     }
@@ -93,7 +98,7 @@ public record TransportSettings(
                 .historyLimits(limits)
                 .nodeLimits(nodeLimits);
         mcpEndpoint.turn(transport::mcpEndpoint);
-        mcpEndpoint.turn(this::besideSse);
+        mcpEndpoint.turn(path -> apart(path, ssePaths));
         keepAliveInterval.ifPresentOrElse(
                 interval -> interval.turn(transport::keepAliveInterval), () -> transport.keepAliveInterval(null));
         turn("holdfast.node.name", properties.node().name(), transport::nodeName);
@@ -110,10 +115,15 @@ public record TransportSettings(
                 : edge;
     }
 
-    private String besideSse(String path) {
-        if (edge.httpSse().filter(sse -> sse.conflictsWith(path)).isPresent()) {
-            throw new IllegalArgumentException("it and the paths of HTTP+SSE must not end with one another");
-        }
+    /** Refuses a path whose requests could be taken for those of another. */
+    private static String apart(String path, List<Setting<String>> others) {
+        others.stream()
+                .filter(other -> path.endsWith(other.value()) || other.value().endsWith(path))
+                .findFirst()
+                .ifPresent(other -> {
+                    throw new IllegalArgumentException("it and " + other.property() + ", which is " + other.value()
+                            + ", must not end with one another");
+                });
         return path;
     }
 
@@ -124,7 +134,8 @@ public record TransportSettings(
         return timeout;
     }
 
-    private static EdgeOptions edge(HoldfastProperties properties, Optional<SpringAiServer> springAi) {
+    private static EdgeOptions edge(
+            HoldfastProperties properties, List<Setting<String>> ssePaths, Optional<SpringAiServer> springAi) {
         EdgeOptions.Builder edge = EdgeOptions.builder();
         HoldfastProperties.Connection connection = properties.connection();
         turn("holdfast.connection.heartbeat-interval", connection.heartbeatInterval(), edge::heartbeatInterval);
@@ -149,15 +160,15 @@ public record TransportSettings(
         return edge.lifetime(lifetime(properties.session()))
                 .allowDelete(!keepsSessions)
                 .httpSse(
-                        properties.sse().enabled()
-                                ? Optional.of(httpSse(properties.sse(), springAi))
-                                : Optional.empty())
+                        ssePaths.isEmpty()
+                                ? Optional.empty()
+                                : Optional.of(httpSse(properties.sse(), ssePaths, springAi)))
                 .build();
     }
 
     private static int bytes(DataSize size) {
-        if (size.toBytes() > Integer.MAX_VALUE) {
-            throw new IllegalArgumentException("maxRequestSize must be at most 2 GB");
+        if (size.toBytes() < 1 || size.toBytes() > Integer.MAX_VALUE) {
+            throw new IllegalArgumentException("maxRequestSize must be at least 1B and less than 2GB, as in 64MB");
         }
         return (int) size.toBytes();
     }
@@ -172,19 +183,27 @@ public record TransportSettings(
         return turn("holdfast.session.max-call-duration", from.maxCallDuration(), lifetime::withCall);
     }
 
-    private static HttpSseOptions httpSse(HoldfastProperties.Sse from, Optional<SpringAiServer> springAi) {
-        HttpSseOptions alone = first(
+    private static List<Setting<String>> ssePaths(HoldfastProperties.Sse from, Optional<SpringAiServer> springAi) {
+        return List.of(
+                first(
                         "sse.endpoint",
                         from.endpoint(),
                         springAi.flatMap(server -> server.setting("sse-endpoint", String.class)),
-                        "/sse")
-                .turn(path -> HttpSseOptions.DEFAULT.withPaths(path, path + "-message"));
-        HttpSseOptions sse = first(
+                        "/sse"),
+                first(
                         "sse.message-endpoint",
                         from.messageEndpoint(),
                         springAi.flatMap(server -> server.setting("sse-message-endpoint", String.class)),
-                        springAi.isPresent() ? "/mcp/message" : "/message")
-                .turn(path -> alone.withPaths(alone.path(), path));
+                        springAi.isPresent() ? "/mcp/message" : "/message"));
+    }
+
+    private static HttpSseOptions httpSse(
+            HoldfastProperties.Sse from, List<Setting<String>> paths, Optional<SpringAiServer> springAi) {
+        Setting<String> endpoint = paths.get(0);
+        HttpSseOptions alone = endpoint.turn(path -> HttpSseOptions.DEFAULT.withPaths(path, path + "-message"));
+        HttpSseOptions sse = paths.get(1)
+                .turn(path ->
+                        alone.withPaths(alone.path(), path.startsWith("/") ? apart(path, List.of(endpoint)) : path));
         sse = first("sse.base-url", from.baseUrl(), springAi.flatMap(SpringAiServer::baseUrl), "")
                 .turn(sse::withBase);
         return turn("holdfast.sse.reconnect-grace-period", from.reconnectGracePeriod(), sse::withReconnectGrace);
