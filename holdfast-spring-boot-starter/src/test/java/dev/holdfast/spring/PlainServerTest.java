@@ -373,7 +373,7 @@ class PlainServerTest {
     @CsvSource({
         "holdfast.connection.heartbeat-interval, 50ms, 100ms to 1h",
         "holdfast.session.park-after, 1s, 10 seconds to 365 days",
-        "holdfast.store.rocksdb.memory, 1024B, 1 MiB to 64 GiB",
+        "holdfast.store.rocksdb.memory, 1KB, 1 MiB to 64 GiB",
         "holdfast.store.rocksdb.sweep-interval, 2h, 10 ms to 1 hour"
     })
     void aWrongValueStopsTheStartAndIsExplained(String property, String value, String range, @TempDir Path folder) {
