@@ -12,14 +12,18 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.boot.test.context.TestConfiguration;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 
 /** What an application can set. */
 @Timeout(60)
+@ExtendWith(OutputCaptureExtension.class)
 class ClientSettingsTest {
     private static final List<String> CUSTOMIZED = new CopyOnWriteArrayList<>();
     private static final RestartableServer SERVER = new RestartableServer();
@@ -86,5 +90,24 @@ class ClientSettingsTest {
                 .isInstanceOfSatisfying(
                         InvalidPropertyException.class,
                         refused -> assertThat(refused.property()).isEqualTo(property));
+    }
+
+    @Test
+    void aPropertyThatIsNoneIsToldWithTheNearestAlsoWhereTheStartFails(CapturedOutput output) {
+        assertThatThrownBy(() -> ClientApplication.start(
+                        SERVER,
+                        "--holdfast.client.patiense=1m",
+                        "--holdfast.clinet.max-silence=1s",
+                        "--holdfast.client.connect-timeout=5s",
+                        "--holdfast.session.idle-timeout=1m",
+                        "--spring.ai.mcp.client.streamable-http.connections.other.url=localhost:9"))
+                .rootCause()
+                .isInstanceOf(InvalidPropertyException.class);
+
+        String told = " is no property of Holdfast and has no effect: do you mean ";
+        assertThat(output)
+                .contains("holdfast.client.patiense" + told + "holdfast.client.patience?")
+                .contains("holdfast.clinet.max-silence" + told + "holdfast.client.max-silence?")
+                .doesNotContain("connect-timeout" + told, "idle-timeout" + told);
     }
 }

@@ -7,6 +7,7 @@ import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
 import dev.holdfast.mcp.HoldfastTransportProvider;
+import dev.holdfast.spring.properties.UnknownProperties;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -36,6 +37,7 @@ class StartReportTest {
     private static final String STREAMABLE = "spring.ai.mcp.server.protocol=STREAMABLE";
 
     private final Logger logger = (Logger) LoggerFactory.getLogger(HoldfastReportAutoConfiguration.class);
+    private final Logger unknown = (Logger) LoggerFactory.getLogger(UnknownProperties.class);
     private final ListAppender<ILoggingEvent> written = new ListAppender<>();
     /** The build gives the sizes of other tests as properties of the system that begin with the same word. */
     private final WebApplicationContextRunner runner = new WebApplicationContextRunner()
@@ -53,11 +55,15 @@ class StartReportTest {
         logger.setLevel(Level.INFO);
         written.start();
         logger.addAppender(written);
+        unknown.setLevel(Level.WARN);
+        unknown.addAppender(written);
     }
 
     @AfterEach
     void leave() {
         logger.detachAppender(written);
+        unknown.detachAppender(written);
+        unknown.setLevel(null);
         logger.setLevel(before);
     }
 

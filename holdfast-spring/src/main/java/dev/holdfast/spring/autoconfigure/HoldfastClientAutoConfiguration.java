@@ -8,7 +8,9 @@ import dev.holdfast.spring.client.ClientConnections;
 import dev.holdfast.spring.client.ConnectionListener;
 import dev.holdfast.spring.client.HoldfastClientCustomizer;
 import dev.holdfast.spring.client.HoldfastClientProperties;
+import dev.holdfast.spring.properties.HoldfastProperties;
 import dev.holdfast.spring.properties.InvalidPropertyException;
+import dev.holdfast.spring.properties.UnknownProperties;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -27,8 +29,10 @@ import org.springframework.ai.mcp.client.common.autoconfigure.NamedClientMcpTran
 import org.springframework.ai.mcp.client.common.autoconfigure.properties.McpStreamableHttpClientProperties;
 import org.springframework.ai.mcp.client.common.autoconfigure.properties.McpStreamableHttpClientProperties.ConnectionParameters;
 import org.springframework.ai.mcp.customizer.McpClientCustomizer;
+import org.springframework.aot.hint.annotation.RegisterReflectionForBinding;
 import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionMessage;
 import org.springframework.boot.autoconfigure.condition.ConditionOutcome;
@@ -37,6 +41,7 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
+import org.springframework.boot.autoconfigure.condition.SearchStrategy;
 import org.springframework.boot.autoconfigure.condition.SpringBootCondition;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.boot.health.autoconfigure.contributor.ConditionalOnEnabledHealthIndicator;
@@ -49,6 +54,7 @@ import org.springframework.context.annotation.Conditional;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.core.Ordered;
 import org.springframework.core.annotation.Order;
+import org.springframework.core.env.ConfigurableEnvironment;
 import org.springframework.core.env.Environment;
 import org.springframework.core.type.AnnotatedTypeMetadata;
 
@@ -64,6 +70,7 @@ import org.springframework.core.type.AnnotatedTypeMetadata;
 @ConditionalOnClass(value = HoldfastClientTransport.class, name = HoldfastClientAutoConfiguration.STOCK)
 @Conditional(HoldfastClientAutoConfiguration.OnEnabled.class)
 @ConditionalOnProperty(prefix = "spring.ai.mcp.client", name = "enabled", havingValue = "true", matchIfMissing = true)
+@RegisterReflectionForBinding(HoldfastProperties.class) // whose names UnknownProperties reads
 @EnableConfigurationProperties({HoldfastClientProperties.class, McpStreamableHttpClientProperties.class})
 public final class HoldfastClientAutoConfiguration {
     /** The auto-configuration of Spring AI that makes a transport for each connection. */
@@ -91,6 +98,12 @@ public final class HoldfastClientAutoConfiguration {
                     enabled,
                     ConditionMessage.forCondition("Holdfast").because("holdfast.client.enabled is " + enabled));
         }
+    }
+
+    @Bean
+    @ConditionalOnMissingBean(name = UnknownProperties.BEAN, search = SearchStrategy.CURRENT)
+    static BeanFactoryPostProcessor holdfastUnknownProperties(ConfigurableEnvironment environment) {
+        return UnknownProperties.warning(environment);
     }
 
     @Bean(destroyMethod = "close")

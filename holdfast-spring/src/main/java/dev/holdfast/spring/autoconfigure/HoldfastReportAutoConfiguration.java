@@ -20,9 +20,12 @@ import org.springframework.aot.hint.RuntimeHintsRegistrar;
 import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.SmartInitializingSingleton;
+import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnResource;
+import org.springframework.boot.autoconfigure.condition.SearchStrategy;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.web.servlet.ServletRegistrationBean;
 import org.springframework.context.annotation.Bean;
@@ -48,6 +51,12 @@ public final class HoldfastReportAutoConfiguration {
     HoldfastReportAutoConfiguration() {}
 
     @Bean
+    @ConditionalOnMissingBean(name = UnknownProperties.BEAN, search = SearchStrategy.CURRENT)
+    static BeanFactoryPostProcessor holdfastUnknownProperties(ConfigurableEnvironment environment) {
+        return UnknownProperties.warning(environment);
+    }
+
+    @Bean
     static SmartInitializingSingleton holdfastReport(
             ListableBeanFactory beans, ConfigurableEnvironment environment, ResourceLoader resources) {
         return () -> report(beans, environment, resources.getClassLoader());
@@ -55,11 +64,6 @@ public final class HoldfastReportAutoConfiguration {
 
     private static void report(
             ListableBeanFactory beans, ConfigurableEnvironment environment, @Nullable ClassLoader classes) {
-        UnknownProperties.in(environment)
-                .forEach((name, meant) -> log.warn(
-                        "{} is no property of Holdfast and has no effect{}",
-                        name,
-                        meant.isEmpty() ? "" : ": do you mean " + String.join(" or ", meant) + "?"));
         Optional<String> choice = StockTransport.choice(environment, classes);
         if (choice.isPresent()) {
             log.info("Holdfast serves nothing: {} is false", choice.get());

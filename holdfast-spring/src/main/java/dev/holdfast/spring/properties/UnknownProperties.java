@@ -1,5 +1,6 @@
 package dev.holdfast.spring.properties;
 
+import dev.holdfast.spring.client.HoldfastClientProperties;
 import java.lang.reflect.RecordComponent;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -10,32 +11,54 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
 import org.springframework.boot.context.properties.source.ConfigurationPropertyName;
 import org.springframework.boot.context.properties.source.ConfigurationPropertySource;
 import org.springframework.boot.context.properties.source.ConfigurationPropertySources;
 import org.springframework.boot.context.properties.source.IterableConfigurationPropertySource;
 import org.springframework.core.env.ConfigurableEnvironment;
 import org.springframework.core.env.SystemEnvironmentPropertySource;
+import org.springframework.util.ClassUtils;
 
 /** Finds the properties {@code holdfast.*} that are set but do not exist. */
 public final class UnknownProperties {
+    /** The bean that tells of them: one, also where an application is a server and a client. */
+    public static final String BEAN = "holdfastUnknownProperties";
+
+    private static final Logger log = LoggerFactory.getLogger(UnknownProperties.class);
     private static final ConfigurationPropertyName OURS = ConfigurationPropertyName.of("holdfast");
-    /** What the starter for clients reads. */
+    /** What the starter for clients reads, and the class that is there with it. */
     private static final ConfigurationPropertyName OF_CLIENTS = OURS.append("client");
+
+    private static final String CLIENT = "dev.holdfast.mcp.client.HoldfastClientTransport";
     /** A name that differs in more letters is no misspelling; as a variable of the environment it may belong to another program. */
     private static final int SLIPS = 3;
 
     private UnknownProperties() {}
 
+    /** Warns of them before other beans are made: where they are missing, the start may fail. */
+    public static BeanFactoryPostProcessor warning(ConfigurableEnvironment environment) {
+        return beans -> in(environment, ClassUtils.isPresent(CLIENT, beans.getBeanClassLoader()))
+                .forEach((name, meant) -> log.warn(
+                        "{} is no property of Holdfast and has no effect{}",
+                        name,
+                        meant.isEmpty() ? "" : ": do you mean " + String.join(" or ", meant) + "?"));
+    }
+
     /** The names of those that are set, each with the names that may be meant. */
-    public static SortedMap<String, List<String>> in(ConfigurableEnvironment environment) {
+    private static SortedMap<String, List<String>> in(ConfigurableEnvironment environment, boolean client) {
         List<ConfigurationPropertyName> known = new ArrayList<>();
         collect(OURS, HoldfastProperties.class, known);
+        if (client) {
+            collect(OF_CLIENTS, HoldfastClientProperties.class, known);
+        }
         SortedMap<String, List<String>> unknown = new TreeMap<>();
         for (ConfigurationPropertySource source : ConfigurationPropertySources.from(environment.getPropertySources())) {
             boolean variables = source.getUnderlyingSource() instanceof SystemEnvironmentPropertySource;
             names(source)
-                    .filter(name -> OURS.isAncestorOf(name) && !OF_CLIENTS.isAncestorOf(name))
+                    .filter(name -> OURS.isAncestorOf(name) && (client || !OF_CLIENTS.isAncestorOf(name)))
                     .map(UnknownProperties::withoutIndex)
                     .filter(name -> known.stream().noneMatch(each -> isSame(name, each, variables)))
                     .forEach(name -> {
