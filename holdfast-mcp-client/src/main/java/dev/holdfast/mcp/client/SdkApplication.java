@@ -117,7 +117,7 @@ final class SdkApplication implements SessionWatch {
         try {
             failures.accept(failure);
         } catch (RuntimeException e) {
-            log.error("the handler of exceptions failed at {}", failure.toString(), e);
+            log.error("the handler of exceptions of the connection to {} failed at {}", server, failure.toString(), e);
         }
     }
 

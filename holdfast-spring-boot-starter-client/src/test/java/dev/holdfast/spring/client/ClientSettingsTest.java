@@ -3,6 +3,7 @@ package dev.holdfast.spring.client;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.holdfast.mcp.client.ClientListener;
 import dev.holdfast.mcp.client.HoldfastClientTransport;
 import dev.holdfast.spring.properties.InvalidPropertyException;
 import io.modelcontextprotocol.client.transport.HttpClientStreamableHttpTransport;
@@ -52,6 +53,22 @@ class ClientSettingsTest {
             assertThat(application.isRunning()).isTrue();
             assertThat(CUSTOMIZED).contains("weather");
         }
+    }
+
+    @Test
+    void aListenerThatFailsIsToldWithTheNameOfItsConnection(CapturedOutput output) {
+        ClientListener failing = new ClientListener() {
+            @Override
+            public void onGap() {
+                throw new IllegalStateException("by the test");
+            }
+        };
+
+        new ClientConnections(List.of("weather"))
+                .listener("weather", List.of(failing))
+                .onGap();
+
+        assertThat(output).contains("a listener of the connection weather failed", "by the test");
     }
 
     @Test

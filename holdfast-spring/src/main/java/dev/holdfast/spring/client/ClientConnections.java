@@ -29,7 +29,7 @@ public final class ClientConnections implements AutoCloseable {
 
     /** Connections that nothing has happened to yet. */
     public ClientConnections(Collection<String> names) {
-        names.stream().sorted().forEach(name -> connections.put(name, new Connection()));
+        names.stream().sorted().forEach(name -> connections.put(name, new Connection(name)));
     }
 
     /** All of them, by name. */
@@ -67,6 +67,7 @@ public final class ClientConnections implements AutoCloseable {
 
     /** One connection. */
     public static final class Connection implements ClientListener {
+        private final String name;
         private final AtomicLong reconnects = new AtomicLong();
         private final AtomicLong gaps = new AtomicLong();
         private final AtomicLong sessionsReplaced = new AtomicLong();
@@ -74,14 +75,16 @@ public final class ClientConnections implements AutoCloseable {
 
         private volatile List<ClientListener> others = List.of();
 
-        private Connection() {}
+        private Connection(String name) {
+            this.name = name;
+        }
 
         private void tell(Consumer<ClientListener> what) {
             for (ClientListener listener : others) {
                 try {
                     what.accept(listener);
                 } catch (RuntimeException e) {
-                    log.error("a listener of a connection failed", e);
+                    log.error("a listener of the connection {} failed", name, e);
                 }
             }
         }
