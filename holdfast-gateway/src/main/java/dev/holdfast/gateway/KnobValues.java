@@ -6,6 +6,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /** The values that a command line gives to the knobs of a table, each of them checked. Immutable. */
 final class KnobValues {
@@ -74,8 +75,21 @@ final class KnobValues {
         return find(knob).orElseThrow();
     }
 
+    /** Whether the command line sets it; a switch that it turns off is not. */
     boolean isGiven(Knob<?> knob) {
-        return given.containsKey(knob);
+        return given.containsKey(knob) && !Boolean.FALSE.equals(given.get(knob));
+    }
+
+    /**
+     * Refuses knobs that would do nothing beside the others.
+     *
+     * @param why follows the name of the one that is given
+     * @throws IllegalArgumentException if one is
+     */
+    void refuse(String why, Knob<?>... knobs) {
+        Stream.of(knobs).filter(this::isGiven).findFirst().ifPresent(knob -> {
+            throw new IllegalArgumentException(knob.name() + why);
+        });
     }
 
     /** The words that belong to no knob. */

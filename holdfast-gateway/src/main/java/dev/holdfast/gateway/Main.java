@@ -122,7 +122,7 @@ public final class Main {
         }
     }
 
-    /** What to do. What stands behind the first {@code --} is the server's command, and is not read here. */
+    /** What to do. What stands behind the first {@code --} is no option: for {@code serve} it is the server's command. */
     private Runnable task(String... args) {
         List<String> all = Arrays.asList(args);
         int end = all.indexOf(END_OF_OPTIONS);
@@ -161,6 +161,7 @@ public final class Main {
             ServeOptions options = ServeOptions.of(settings, server);
             return () -> serve(options);
         }
+        others.addAll(server.orElse(List.of()));
         if (others.isEmpty()) {
             throw new IllegalArgumentException("the URL is missing; usage: " + command.usage);
         }

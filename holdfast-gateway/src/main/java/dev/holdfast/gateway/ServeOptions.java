@@ -45,6 +45,16 @@ record ServeOptions(
                     "--forward-header needs a store of this gateway's own: a request that another"
                             + " gateway passes on through Redis comes without its headers");
         }
+        if (settings.isGiven(Knobs.AUTH_TOKEN_FILE)) {
+            settings.refuse(
+                    " serves who has no token, and --auth-token-file only who has one: give one of them",
+                    Knobs.INSECURE);
+        } else {
+            settings.refuse(
+                    " is for the principals of --auth-token-file, which is not given",
+                    Knobs.MAX_PRINCIPAL_SESSIONS,
+                    Knobs.PRINCIPAL_SHARE);
+        }
         NodeLimits limits = NodeLimits.DEFAULT
                 .withSessions(settings.get(Knobs.MAX_SESSIONS))
                 .withPrincipalSessions(settings.get(Knobs.MAX_PRINCIPAL_SESSIONS))
@@ -55,9 +65,12 @@ record ServeOptions(
 
     private static Optional<HttpSseOptions> httpSse(KnobValues settings) {
         if (settings.get(Knobs.NO_SSE)) {
-            if (settings.isGiven(Knobs.BASE_URL)) {
-                throw new IllegalArgumentException("--base-url is for HTTP+SSE, which --no-sse switches off");
-            }
+            settings.refuse(
+                    " is for HTTP+SSE, which --no-sse switches off",
+                    Knobs.SSE_PATH,
+                    Knobs.MESSAGE_PATH,
+                    Knobs.SSE_RECONNECT_GRACE,
+                    Knobs.BASE_URL);
             return Optional.empty();
         }
         String path = settings.get(Knobs.PATH);

@@ -54,14 +54,22 @@ sealed interface ServerChoice {
         if (command.filter(List::isEmpty).isPresent()) {
             throw new IllegalArgumentException("no command behind --");
         }
-        if (upstream.isEmpty()) {
-            if (settings.isGiven(Knobs.FORWARD_HEADER)) {
-                throw new IllegalArgumentException("--forward-header is for --upstream");
-            }
-            return command.isPresent() ? new Command(new ServerCommand(command.get())) : new Demo();
-        }
-        if (command.isPresent()) {
+        if (upstream.isPresent() && command.isPresent()) {
             throw new IllegalArgumentException("--upstream takes the place of COMMAND: give one of them");
+        }
+        if (command.isEmpty()) {
+            String none = upstream.isPresent()
+                    ? ", in whose place --upstream is given"
+                    : ", and none is given: put it behind --";
+            settings.refuse(" is for the processes of COMMAND" + none, Knobs.MAX_CHILDREN, Knobs.SHOW_CHILD_ERRORS);
+        }
+        if (upstream.isEmpty()) {
+            settings.refuse(" is for --upstream", Knobs.FORWARD_HEADER);
+            if (command.isPresent()) {
+                return new Command(new ServerCommand(command.get()));
+            }
+            settings.refuse(" is for COMMAND or --upstream, and neither is given", Knobs.START_TIMEOUT);
+            return new Demo();
         }
         return new Upstream(url(upstream.get()), ForwardedHeaders.named(settings.get(Knobs.FORWARD_HEADER)));
     }

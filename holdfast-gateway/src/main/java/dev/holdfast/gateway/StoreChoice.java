@@ -21,7 +21,6 @@ import java.net.UnknownHostException;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.function.BiConsumer;
@@ -80,27 +79,24 @@ sealed interface StoreChoice {
     static StoreChoice of(KnobValues settings) {
         String store = settings.get(Knobs.STORE);
         if (store.matches("redis[a-z-]*://.*")) {
-            require(!settings.get(Knobs.STORE_SYNC), "--store-sync needs a store on disk, and --store is redis");
+            settings.refuse(" needs a store on disk, and --store is redis", Knobs.STORE_SYNC);
             return Redis.of(store, settings);
         }
         boolean memory = store.equals("memory");
-        for (Knob<?> shared : List.of(
+        String is = "://..., and --store is " + (memory ? "memory" : "on disk");
+        settings.refuse(
+                " needs --store redis" + is,
                 Knobs.STORE_PASSWORD_FILE,
-                Knobs.SENTINEL_PASSWORD_FILE,
                 Knobs.REDIS_PREFIX,
                 Knobs.NODE_NAME,
-                Knobs.LEASE)) {
-            String kind = shared.equals(Knobs.SENTINEL_PASSWORD_FILE) ? "redis-sentinel" : "redis";
-            require(
-                    !settings.isGiven(shared),
-                    shared.name() + " needs --store " + kind + "://..., and --store is "
-                            + (memory ? "memory" : "on disk"));
-        }
+                Knobs.LEASE);
+        settings.refuse(" needs --store redis-sentinel" + is, Knobs.SENTINEL_PASSWORD_FILE);
         if (memory) {
-            require(!settings.get(Knobs.STORE_SYNC), "--store-sync needs a store on disk, and --store is memory");
-            require(
-                    !settings.get(Knobs.TAKE_OVER_STORE),
-                    "--take-over-store needs a store on disk or in Redis, and --store is memory");
+            settings.refuse(" needs a store on disk, and --store is memory", Knobs.STORE_SYNC);
+            settings.refuse(
+                    " needs a store on disk or in Redis, and --store is memory",
+                    Knobs.TAKE_OVER_STORE,
+                    Knobs.PARK_AFTER);
             return new Memory();
         }
         String folder = store.startsWith("rocksdb:") ? store.substring("rocksdb:".length()) : "";

@@ -46,8 +46,7 @@ class ManyChildrenTest {
             throws IOException, InterruptedException {
         Path pids = folder.resolve("pids");
         List<String> args = new ArrayList<>(List.of("serve", "--port", "0"));
-        args.addAll(List.of(
-                "--max-sessions", "10000", "--max-principal-sessions", "10000", "--max-children", "10000", "--"));
+        args.addAll(List.of("--max-sessions", "10000", "--max-children", "10000", "--"));
         args.addAll(StdioBed.script(SERVER, pids).words());
         try (GatewayProcess gateway = GatewayProcess.start(folder, args)) {
             URI url = gateway.url();

@@ -17,11 +17,8 @@ import java.util.stream.Stream;
 public final class TestGateway implements AutoCloseable {
     public static final Supplier<StoreHealth> HEALTH =
             new StoreChoice.Memory().open(new ServerChoice.Demo().identity()).health();
-    private static final List<List<String>> PRESETS = List.of(
-            List.of("--port", "0"),
-            List.of("--store", "memory"),
-            List.of("--start-timeout", "10s"),
-            List.of("--drain-timeout", "5s"));
+    private static final List<List<String>> PRESETS =
+            List.of(List.of("--port", "0"), List.of("--store", "memory"), List.of("--drain-timeout", "5s"));
 
     final Gateway gateway;
 
@@ -73,6 +70,9 @@ public final class TestGateway implements AutoCloseable {
     /** What words of the command line ask for, beside those that all tests have in common. */
     static ServeOptions options(Optional<List<String>> command, String... words) {
         List<String> all = new ArrayList<>(List.of(words));
+        if (command.isPresent() || all.contains("--upstream")) {
+            all.addAll(List.of("--start-timeout", "10s"));
+        }
         PRESETS.stream().filter(preset -> !all.contains(preset.get(0))).toList().forEach(all::addAll);
         return ServeOptions.of(KnobValues.of(Knobs.SERVE, all), command);
     }
