@@ -124,6 +124,21 @@ class PagesTest {
         }
     }
 
+    @Test
+    void theTableOfInteropSuitesHasThoseThatAreThere() throws IOException {
+        Path folder = Path.of("../integration-tests/interop");
+        try (Stream<Path> files = Files.list(folder)) {
+            assertThat(Pattern.compile("^\\| `(.+\\.test\\.mjs)` \\|", Pattern.MULTILINE)
+                            .matcher(Files.readString(folder.resolve("README.md")))
+                            .results()
+                            .map(row -> row.group(1)))
+                    .containsExactlyInAnyOrderElementsOf(
+                            files.map(file -> file.getFileName().toString())
+                                    .filter(name -> name.endsWith(".test.mjs"))
+                                    .toList());
+        }
+    }
+
     @ParameterizedTest
     @MethodSource("pages")
     void everyBlockOfJsonCanBeRead(Page page) {
