@@ -131,7 +131,7 @@ final class SdkApplication implements SessionWatch {
         return Mono.error(failure);
     }
 
-    private static RuntimeException failure(Outcome outcome) {
+    private RuntimeException failure(Outcome outcome) {
         if (outcome instanceof Outcome.Refused refused) {
             return refused(refused);
         }
@@ -141,7 +141,7 @@ final class SdkApplication implements SessionWatch {
         if (outcome instanceof Outcome.NotSent not) {
             return not.cause() instanceof RuntimeException own
                     ? own
-                    : new McpTransportException("not sent: " + not.cause().getMessage(), not.cause());
+                    : new McpTransportException("not sent to " + server + ": " + not.cause(), not.cause());
         }
         if (outcome instanceof Outcome.Unknown lost) {
             return new CallOutcomeUnknownException(

@@ -3,11 +3,14 @@ package dev.holdfast.mcp.client;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.holdfast.client.Outcome;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.EnvelopeReader;
 import io.modelcontextprotocol.json.McpJsonDefaults;
 import io.modelcontextprotocol.spec.McpSchema.JSONRPCMessage;
+import java.net.ConnectException;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.BeforeEach;
@@ -72,5 +75,13 @@ class SdkApplicationTest {
 
         assertTaken(READABLE);
         assertThat(failures).singleElement().isInstanceOf(IllegalArgumentException.class);
+    }
+
+    @Test
+    void aMessageThatWasNotSentIsToldWithItsServerAndTheCauseThoughThatSaysNothing() {
+        assertThatThrownBy(() -> application
+                        .ended(new Outcome.NotSent(new ConnectException()))
+                        .block())
+                .hasMessage("not sent to server: java.net.ConnectException");
     }
 }
