@@ -177,13 +177,13 @@ final class Knobs {
                             + " default the name of the host")
             .where(Knobs::isNodeName, "1 to 64 letters, digits, dots, dashes and underscores"));
 
-    static final Knob<Duration> LEASE = serve(
-            Knob.time(
-                    "--lease",
-                    "3s",
-                    "500ms",
-                    "5m",
-                    "how long the others that share --store redis://... wait for a silent gateway before they end what it ran"));
+    static final Knob<Duration> LEASE = serve(Knob.time(
+            "--lease",
+            "3s",
+            "500ms",
+            "5m",
+            "how long the others that share --store redis://... wait for a silent gateway before they end what it ran;"
+                    + " longer than the 2s that Redis may take to answer"));
 
     static final Knob<Duration> PARK_AFTER = serve(Knob.time(
             "--park-after",

@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import dev.holdfast.NoStore;
 import dev.holdfast.gateway.http.OpenToOthers;
 import dev.holdfast.gateway.http.StoreHealth;
+import dev.holdfast.gateway.text.Durations;
 import dev.holdfast.gateway.text.GatewayException;
 import dev.holdfast.gateway.text.OptionFile;
 import dev.holdfast.redis.RedisStore;
@@ -197,18 +198,26 @@ sealed interface StoreChoice {
             implements StoreChoice {
         private static final Pattern USER = Pattern.compile("[a-z-]+://([^@/?#]+)@");
         private static final String DEFAULT_USER = "default";
+        /** How long Redis may take to answer. A node whose lease is not longer loses it by one answer that is late. */
+        private static final Duration TIMEOUT = Duration.ofSeconds(2);
 
         Redis(RedisStoreBuilder store, Node node) {
             this(store, node, Optional.empty(), Optional.empty());
         }
 
         private static Redis of(String url, KnobValues settings) {
-            RedisStoreBuilder builder = named(Knobs.STORE, () -> RedisStore.builder(url));
+            RedisStoreBuilder builder =
+                    named(Knobs.STORE, () -> RedisStore.builder(url).timeout(TIMEOUT));
             named(Knobs.REDIS_PREFIX, () -> builder.prefix(settings.get(Knobs.REDIS_PREFIX)));
             if (settings.get(Knobs.TAKE_OVER_STORE)) {
                 builder.takeOver();
             }
-            Node node = new Node(settings.find(Knobs.NODE_NAME).orElseGet(Redis::hostName), settings.get(Knobs.LEASE));
+            Duration lease = settings.get(Knobs.LEASE);
+            require(
+                    lease.compareTo(TIMEOUT) > 0,
+                    "--lease must be longer than the " + Durations.text(TIMEOUT)
+                            + " that Redis may take to answer, not " + Durations.text(lease));
+            Node node = new Node(settings.find(Knobs.NODE_NAME).orElseGet(Redis::hostName), lease);
             // that of the user whom the address names, or of Redis' default one
             Matcher named = USER.matcher(url);
             String user = named.lookingAt() ? named.group(1) : DEFAULT_USER;

@@ -102,6 +102,7 @@ class CommandLineTest {
                 "serve --store redis://u:secret@h --sentinel-password-file f | --sentinel-password-file needs --store redis-sentinel://..., and --store is redis://...",
                 "serve --store redis://h --store-sync | --store-sync needs a store on disk, and --store is redis",
                 "serve --store redis://h --lease 100ms | --lease must be 500ms to 5m, not 100ms",
+                "serve --store redis://h --lease 2s    | --lease must be longer than the 2s that Redis may take to answer, not 2s",
                 "serve --store redis://h --node-name a/b | --node-name must be 1 to 64 letters, digits, dots, dashes and underscores, not a/b",
                 "serve --store redis://h --redis-prefix {a} | --redis-prefix: a prefix has at most 100 characters and no braces, got {a}",
                 "serve --store memory --lease 5s   | --lease needs --store redis://..., and --store is memory",
