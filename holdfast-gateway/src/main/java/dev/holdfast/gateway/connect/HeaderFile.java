@@ -1,5 +1,6 @@
 package dev.holdfast.gateway.connect;
 
+import dev.holdfast.LogThrottle;
 import dev.holdfast.client.Requests;
 import dev.holdfast.gateway.text.GatewayException;
 import dev.holdfast.gateway.text.OptionFile;
@@ -10,12 +11,17 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The headers that each request to the server carries: those of the command line, and those of a file. The file is read again when
  * the server wants other credentials, so that a token may be renewed there. Thread-safe.
  */
 public final class HeaderFile {
+    private static final Logger log = LoggerFactory.getLogger(HeaderFile.class);
+
+    private final LogThrottle complaints = new LogThrottle(1, System::nanoTime);
     private final List<Header> fixed;
     private final Optional<OptionFile> file;
     private volatile List<Header> read;
@@ -122,6 +128,7 @@ public final class HeaderFile {
                             .anyMatch(header ->
                                     !refused.headers().allValues(header.name).contains(header.value));
         } catch (GatewayException e) {
+            complaints.write(more -> log.warn("{}; the headers stay as they were{}", e.getMessage(), more));
             return false;
         }
     }

@@ -1,5 +1,6 @@
 package dev.holdfast.gateway.http;
 
+import dev.holdfast.LogThrottle;
 import dev.holdfast.gateway.text.GatewayException;
 import dev.holdfast.gateway.text.OptionFile;
 import dev.holdfast.servlet.Authenticator;
@@ -36,10 +37,13 @@ public final class TokenFile implements Authenticator {
     private volatile Tokens tokens;
     private volatile byte[] seen;
     private volatile String trouble = "";
+    /** For lines about this trouble. */
+    private volatile LogThrottle complaints;
 
     private TokenFile(OptionFile file, LongSupplier clock, byte[] content) {
         this.file = file;
         this.clock = clock;
+        this.complaints = new LogThrottle(1, clock);
         this.lookedAt = new AtomicLong(clock.getAsLong());
         this.seen = Tokens.digest(content);
         this.tokens = Tokens.parse(file.toString(), file.text(content));
@@ -93,8 +97,9 @@ public final class TokenFile implements Authenticator {
             String message = String.valueOf(e.getMessage());
             if (!message.equals(trouble)) {
                 trouble = message;
-                log.warn("{}; the tokens stay as they were", message);
+                complaints = new LogThrottle(1, clock);
             }
+            complaints.write(more -> log.warn("{}; the tokens stay as they were{}", message, more));
         }
     }
 
@@ -105,7 +110,7 @@ public final class TokenFile implements Authenticator {
             return Tokens.NONE;
         }
         if (content[content.length - 1] != '\n') {
-            throw file.fault("the last line has no end");
+            throw file.fault("the last line has no end; end it with a newline");
         }
         return Tokens.parse(file.toString(), file.text(content));
     }

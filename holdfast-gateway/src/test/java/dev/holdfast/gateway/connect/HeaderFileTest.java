@@ -3,6 +3,9 @@ package dev.holdfast.gateway.connect;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import dev.holdfast.client.Requests;
 import dev.holdfast.gateway.text.OptionFile;
 import java.io.IOException;
@@ -16,6 +19,7 @@ import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.slf4j.LoggerFactory;
 
 class HeaderFileTest {
     private static final URI SERVER = URI.create("http://127.0.0.1/mcp");
@@ -90,5 +94,28 @@ class HeaderFileTest {
         assertThat(renewed.headers().firstValue("Authorization")).hasValue("Bearer new");
         assertThat(sentAgain(requests, renewed, 0)).isFalse();
         assertThat(sentAgain(requests, other, 1)).isFalse();
+    }
+
+    @Test
+    void aFaultyChangeKeepsTheHeadersAndIsToldOnceInTenSeconds() throws IOException {
+        Logger logger = (Logger) LoggerFactory.getLogger(HeaderFile.class);
+        ListAppender<ILoggingEvent> log = new ListAppender<>();
+        log.start();
+        logger.addAppender(log);
+        Path file = Files.writeString(folder.resolve("headers"), "Authorization: Bearer old\n");
+        Requests requests = HeaderFile.of(List.of(), Optional.of(new OptionFile("--header-file", file)))
+                .requests();
+        Files.writeString(file, "Authorization Bearer secret\n");
+
+        assertThat(sentAgain(requests, sent(requests), 0)).isFalse();
+        assertThat(sentAgain(requests, sent(requests), 0)).isFalse();
+
+        logger.detachAppender(log);
+        assertThat(sent(requests).headers().firstValue("Authorization")).hasValue("Bearer old");
+        assertThat(log.list)
+                .singleElement()
+                .asString()
+                .endsWith("headers, line 1: a header is written as 'Name: value'; the headers stay as they were")
+                .startsWith("[WARN] --header-file ");
     }
 }

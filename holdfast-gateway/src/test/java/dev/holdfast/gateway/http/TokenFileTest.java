@@ -146,6 +146,23 @@ class TokenFileTest {
     }
 
     @Test
+    void aFileThatStaysFaultyIsToldEveryTenSecondsWithWhatToDo() throws IOException {
+        TokenFile tokens = opened("alice " + ONE);
+        file("alice " + ONE + "\nbob " + TWO);
+        for (int i = 0; i < 21; i++) {
+            clock.addAndGet(TimeUnit.SECONDS.toNanos(1));
+            assertThat(ask(tokens, "Bearer " + TWO)).isEqualTo(new WrongToken());
+        }
+        String fault = "tokens: the last line has no end; end it with a newline; the tokens stay as they were";
+        String more = fault + ", and before that another 9 of this kind";
+        assertThat(lines())
+                .satisfiesExactly(
+                        first -> assertThat(first).endsWith(fault),
+                        second -> assertThat(second).endsWith(more),
+                        third -> assertThat(third).endsWith(more));
+    }
+
+    @Test
     void aFileThatIsEmptiedLocksEverybodyOut() throws IOException {
         TokenFile tokens = opened("alice " + ONE);
         file("");
