@@ -69,8 +69,13 @@ final class RequestRoom {
             held = 0;
         }
 
-        /** Why a message is not sent for which there was no room. */
-        NotTakenException refusal() {
+        /** Tells the log of a request for which there was no room, and returns why it is not sent. */
+        NotTakenException refusal(String session) {
+            full.write(more -> log.warn(
+                    "session {}: a request is not sent: {} bytes wait for the upstream already{}",
+                    session,
+                    taken.get(),
+                    more));
             return new NotTakenException("requests of all clients that wait for it have the " + limit
                     + " bytes that they may have together");
         }
@@ -101,11 +106,7 @@ final class RequestRoom {
     private boolean take(int bytes) {
         long most = bytes <= SHORT ? limit + limit / 4 : limit;
         long before = taken.getAndUpdate(now -> now < most ? now + bytes : now);
-        if (before < most) {
-            return true;
-        }
-        full.write(more -> log.warn("a message is not sent: {} bytes wait for the upstream already{}", before, more));
-        return false;
+        return before < most;
     }
 
     /** How many bytes are taken. */

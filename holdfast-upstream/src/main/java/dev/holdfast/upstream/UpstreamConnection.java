@@ -204,7 +204,7 @@ final class UpstreamConnection
         int size = request.bytes().length;
         Optional<RequestRoom.Share> share = setting ? Optional.of(room.takeAnyway(size)) : room.take(size);
         if (share.isEmpty()) {
-            conclude(sink, unanswered.apply(new Outcome.NotSent(room.refusal())));
+            conclude(sink, unanswered.apply(new Outcome.NotSent(room.refusal(shortId()))));
             return;
         }
         boolean harmless = setting || rules.harmless(principal, request);

@@ -3,6 +3,9 @@ package dev.holdfast.upstream;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import com.sun.net.httpserver.HttpExchange;
 import dev.holdfast.ByteBudget;
 import dev.holdfast.json.Envelope;
@@ -26,6 +29,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.slf4j.LoggerFactory;
 
 /** How much may wait for an upstream that works on each call until the test releases it. */
 @Timeout(60)
@@ -145,7 +149,16 @@ class RequestRoomTest {
         Sink first = call(1, LARGE);
         assertThat(room.taken()).isGreaterThan(LARGE);
 
+        Logger logger = (Logger) LoggerFactory.getLogger(RequestRoom.class);
+        ListAppender<ILoggingEvent> log = new ListAppender<>();
+        log.start();
+        logger.addAppender(log);
         assertThat(call(2, LARGE).last()).contains("\"id\":2", "\"error\"", NO_ROOM);
+        logger.detachAppender(log);
+        assertThat(log.list)
+                .singleElement()
+                .asString()
+                .contains("session session: a request is not sent: " + room.taken() + " bytes wait");
         Sink small = call(3, 10);
         await(() -> arrived.size() == 2);
         server.release();

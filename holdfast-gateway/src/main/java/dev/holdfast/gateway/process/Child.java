@@ -130,7 +130,7 @@ public final class Child {
         this.options = options;
         this.workers = workers;
         this.input = new Input(
-                process.getOutputStream(), workers.blocking(), options.queuedBytes(), budget, this::inputBroke);
+                name, process.getOutputStream(), workers.blocking(), options.queuedBytes(), budget, this::inputBroke);
         this.output = new LineReader(
                 process.getInputStream(),
                 options.lineBytes(),
@@ -374,6 +374,7 @@ public final class Child {
     static final class Input {
         private static final long COST_OF_A_LINE = 64;
 
+        private final Child.Name name;
         private final OutputStream pipe;
         private final Executor executor;
         private final long limit;
@@ -395,7 +396,14 @@ public final class Child {
          * @param budget counts what waits for this child and others
          * @param broken gets the cause, once, when the child cannot be written to any more
          */
-        Input(OutputStream pipe, Executor executor, long limit, ByteBudget budget, Consumer<String> broken) {
+        Input(
+                Child.Name name,
+                OutputStream pipe,
+                Executor executor,
+                long limit,
+                ByteBudget budget,
+                Consumer<String> broken) {
+            this.name = name;
             this.pipe = pipe;
             this.executor = executor;
             this.limit = limit;
@@ -460,7 +468,7 @@ public final class Child {
             } catch (IOException e) {
                 giveUp("the server process closed its input");
             } catch (RuntimeException | Error e) {
-                log.error("a server process could not be written to", e);
+                log.error("{}: could not be written to", name, e);
                 giveUp("the server process could not be written to");
             }
         }

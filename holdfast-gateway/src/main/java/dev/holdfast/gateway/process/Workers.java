@@ -135,7 +135,7 @@ public final class Workers implements AutoCloseable {
         try {
             return child.look();
         } catch (RuntimeException e) {
-            log.error("a server process could not be looked at", e);
+            log.error("{}: could not be looked at", child.name(), e);
             return true;
         }
     }

@@ -349,7 +349,7 @@ public final class StdioBackend implements Backend, AutoCloseable {
                 }
             } catch (Throwable e) {
                 // whatever it was, somebody waits for the end of this
-                lines.write(more -> log.error("{} could not be started{}", command.program(), more, e));
+                lines.write(more -> log.error("{}: {} could not be started{}", name, command.program(), more, e));
                 fail("the server process could not be started");
             }
         }

@@ -2,6 +2,9 @@ package dev.holdfast.gateway.process;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import dev.holdfast.ByteBudget;
 import dev.holdfast.gateway.Wait;
 import java.io.IOException;
@@ -19,6 +22,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.slf4j.LoggerFactory;
 
 /** What waits for children that do not read. */
 @Tag("jdk")
@@ -27,6 +31,7 @@ class ChildInputTest {
     private static final int LINE = 1 << 20;
     private static final int OVERHEAD = 64;
     private static final int MANY = 1 << 30;
+    private static final Child.Name NAME = new Child.Name("child 1", () -> "0123456789");
 
     private final ExecutorService threads = Executors.newCachedThreadPool();
     private final ByteBudget room = new ByteBudget(Long.MAX_VALUE, 3 * LINE, Duration.ofSeconds(30));
@@ -38,7 +43,7 @@ class ChildInputTest {
     }
 
     private Child.Input input(Pipe pipe) {
-        return new Child.Input(Channels.newOutputStream(pipe.sink()), threads, MANY, room, broken::add);
+        return new Child.Input(NAME, Channels.newOutputStream(pipe.sink()), threads, MANY, room, broken::add);
     }
 
     @Test
@@ -112,10 +117,18 @@ class ChildInputTest {
                 throw new OutOfMemoryError("thrown by a test");
             }
         };
-        Child.Input input = new Child.Input(faulty, threads, MANY, room, broken::add);
+        Logger logger = (Logger) LoggerFactory.getLogger(Child.class);
+        ListAppender<ILoggingEvent> log = new ListAppender<>();
+        log.start();
+        logger.addAppender(log);
+        Child.Input input = new Child.Input(NAME, faulty, threads, MANY, room, broken::add);
         input.write(new byte[1000]);
         Wait.until("it is given up", () -> broken.contains("the server process could not be written to"));
         assertThat(room.taken()).isZero();
+        logger.detachAppender(log);
+        assertThat(log.list)
+                .extracting(ILoggingEvent::getFormattedMessage)
+                .containsExactly("child 1 (session 01234567): could not be written to");
     }
 
     private static void close(Pipe pipe) throws IOException {

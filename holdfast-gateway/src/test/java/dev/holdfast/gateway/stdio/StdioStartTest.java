@@ -2,9 +2,14 @@ package dev.holdfast.gateway.stdio;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import dev.holdfast.gateway.TestJson;
 import dev.holdfast.gateway.Wait;
 import dev.holdfast.gateway.process.Child;
+import dev.holdfast.gateway.process.CountedProcesses;
+import dev.holdfast.gateway.process.Processes;
 import dev.holdfast.gateway.process.ServerCommand;
 import dev.holdfast.gateway.process.StdioOptions;
 import dev.holdfast.spi.Backend.Opened;
@@ -20,6 +25,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.slf4j.LoggerFactory;
 
 @Tag("jdk")
 @Timeout(60)
@@ -84,6 +90,26 @@ class StdioStartTest {
         session.append("0123456789");
 
         assertThat(name).hasToString("child x.1 (session 01234567)");
+    }
+
+    @Test
+    void theLogNamesTheSessionWhoseChildCouldNotBeStarted() {
+        Logger logger = (Logger) LoggerFactory.getLogger(StdioBackend.class);
+        ListAppender<ILoggingEvent> log = new ListAppender<>();
+        log.start();
+        logger.addAppender(log);
+        Processes none = new CountedProcesses(Processes.ofThisMachine()) {
+            @Override
+            public Process start(List<String> words) throws IOException {
+                throw new IOException("thrown by a test");
+            }
+        };
+        try (StdioBed bed = new StdioBed(StdioBed.script("exit"), StdioBed.HASTY, none)) {
+            assertThat(bed.refusal()).contains("the server process could not be started");
+        }
+        logger.detachAppender(log);
+        assertThat(log.list.get(0).getFormattedMessage())
+                .isEqualTo("child s.1 (session session): /bin/sh could not be started");
     }
 
     @Test
