@@ -32,6 +32,8 @@ class JavaBlocksTest {
             "java.nio.file.Path",
             "java.time.Duration",
             "java.util.*",
+            "org.springframework.beans.factory.annotation.Qualifier",
+            "org.springframework.boot.web.servlet.ServletRegistrationBean",
             "org.springframework.context.annotation.*");
 
     static Stream<Arguments> blocks() {
