@@ -20,6 +20,7 @@ import org.springframework.util.unit.DataSize;
  */
 public record Setting<T>(String property, T value) {
     private static final Pattern DURATION = Pattern.compile("PT[0-9.HMS]+");
+    private static final Pattern BYTES = Pattern.compile("\\b[0-9]+\\b(?! [KMG]iB)");
     private static final List<String> UNITS = List.of("B", "KB", "MB", "GB", "TB");
     private static final Pattern GOT = Pattern.compile(", got .*$");
 
@@ -48,13 +49,18 @@ public record Setting<T>(String property, T value) {
         }
     }
 
-    /** What stops the start: the reason without the value, which is named beside it, and both as properties write them. */
+    /** What stops the start: the reason without the value, which is named beside it, and both as properties are written. */
     InvalidPropertyException refused(IllegalArgumentException outOfRange) {
         @Nullable String message = outOfRange.getMessage();
         String range = GOT.matcher(message == null ? "this value is not taken" : message)
                 .replaceFirst("");
         return new InvalidPropertyException(
-                property, simple(value), DURATION.matcher(range).replaceAll(Setting::simple));
+                property,
+                simple(value),
+                value instanceof DataSize
+                        ? BYTES.matcher(range)
+                                .replaceAll(found -> simple(DataSize.ofBytes(Long.parseLong(found.group()))))
+                        : DURATION.matcher(range).replaceAll(Setting::simple));
     }
 
     /** A value as a property is written. */
