@@ -423,8 +423,14 @@ final class ClusterNode implements ClusterMembership {
 
         private CompletionStage<Void> tellOthers(Cancellation cancellation) {
             Cancellation told = here.toldElsewhere(cancellation);
-            return ask(() -> store.peers().deliver(here.key(), new NodeMessage.Cancelled(here.key(), told)))
-                    .thenAccept(others -> {});
+            return ask(() -> store.peers()
+                    .deliver(here.key(), new NodeMessage.Cancelled(here.key(), told))
+                    .thenAccept(others -> {
+                        if (!store.holds(here.key())) {
+                            // what this node has begun may have begun elsewhere since, under another number
+                            throw new StoreUnavailableException(null);
+                        }
+                    }));
         }
 
         @Override
