@@ -184,8 +184,8 @@ final class BackendInbox {
             CompletionStage<Boolean> unused = session.answer(answered.answer());
         } else if (message instanceof NodeMessage.Cancelled cancelled) {
             session.cancel(cancelled.cancellation());
-        } else if (message instanceof NodeMessage.Journaled journaled) {
-            CompletionStage<Void> unused = versions.heardOf(session, journaled.version());
+        } else if (message instanceof NodeMessage.Journaled && session.catchUp().hasBackend()) {
+            CompletionStage<Void> unused = versions.catchUpIfPossible(session);
         } else if (message instanceof NodeMessage.Notified notified) {
             CompletionStage<Optional<Refusal>> unused = session.notify(notified.notification());
         } else if (message instanceof NodeMessage.Forwarded call) {

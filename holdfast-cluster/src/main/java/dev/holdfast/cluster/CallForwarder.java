@@ -109,24 +109,10 @@ final class CallForwarder {
             }
             Optional<Member> host =
                     place instanceof Placement.There there ? Optional.of(there.member()) : Optional.empty();
+            // what adds to the journal is written from here, and so gets to whatever backend comes next
             return notification.journal() instanceof JournalChange.Put
-                    ? journal(session, notification, host)
+                    ? session.journal(notification)
                     : hand(session, notification, host);
-        });
-    }
-
-    /**
-     * What adds to the journal is written from here, and so gets to whatever backend comes next; the one that is there is told, or
-     * lacks it until the next call begins.
-     */
-    private CompletionStage<Optional<Refusal>> journal(
-            LiveSession session, InboundMessage notification, Optional<Member> host) {
-        return session.journal(notification).thenApply(refusal -> {
-            store.membership(session.key())
-                    .filter(own -> refusal.isEmpty())
-                    .ifPresent(own -> host.ifPresent(
-                            there -> tell(there, new NodeMessage.Journaled(session.key(), own.newest()))));
-            return refusal;
         });
     }
 
@@ -142,10 +128,6 @@ final class CallForwarder {
                 .exceptionallyCompose(failure -> isTooLarge(failure)
                         ? CompletableFuture.completedFuture(Optional.of(Refusal.BODY_SIZE))
                         : CompletableFuture.failedFuture(failure));
-    }
-
-    private void tell(Member host, NodeMessage message) {
-        CompletionStage<Boolean> unused = StoreQuestion.ask(() -> store.bus().send(host.node(), message.pack()));
     }
 
     private CompletionStage<Call.Outcome> call(LiveSession session, CallOnItsWay call, int attempt) {

@@ -10,6 +10,7 @@ import dev.holdfast.SessionState;
 import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.log.BatchWriter;
 import dev.holdfast.log.KeptEvent;
+import dev.holdfast.log.SessionLog;
 import dev.holdfast.log.Step;
 import dev.holdfast.log.Streams;
 import dev.holdfast.session.ClusterMembership;
@@ -248,6 +249,13 @@ final class ClusterNode implements ClusterMembership {
     }
 
     @Override
+    public CompletionStage<Void> journalTold(SessionKey key) {
+        return store.membership(key)
+                .map(own -> store.peers().journalKnown(key, own.newest()))
+                .orElse(SessionLog.DONE);
+    }
+
+    @Override
     public CompletionStage<Boolean> isShared(SessionKey key) {
         return store.peers().mayBe(key);
     }
@@ -284,7 +292,15 @@ final class ClusterNode implements ClusterMembership {
             forwarder.ifPresent(once -> once.said(taken.number(), taken));
         } else if (message instanceof NodeMessage.Declined declined) {
             forwarder.ifPresent(once -> once.said(declined.number(), declined));
+        } else if (message instanceof NodeMessage.Known known) {
+            store.peers().known(known);
+        } else if (message instanceof NodeMessage.Ended ended) {
+            engine.session(ended.key()).ifPresent(session -> session.end(EndReason.TERMINATED));
+            store.peers().know(ended.key(), ended.from(), ended.number());
         } else if (inbox.comesFirst(message)) {
+            if (message instanceof NodeMessage.Journaled journaled) {
+                heardOf(journaled);
+            }
             Optional<LiveSession> session = engine.session(message.key());
             session.ifPresent(found -> heard(found, message, bytes.length));
             if (session.isEmpty()) {
@@ -293,11 +309,17 @@ final class ClusterNode implements ClusterMembership {
         }
     }
 
+    /** Whoever calls the session here from now on is served behind that; while this node joins, it is told once more. */
+    private void heardOf(NodeMessage.Journaled journaled) {
+        store.membership(journaled.key()).ifPresent(own -> {
+            own.heardOf(journaled.version());
+            store.peers().know(journaled.key(), journaled.from(), journaled.number());
+        });
+    }
+
     private void heard(LiveSession session, NodeMessage message, long bytes) {
         if (message instanceof NodeMessage.Superseded superseded) {
             tails.superseded(session, superseded.stream(), superseded.token());
-        } else if (message instanceof NodeMessage.Ended) {
-            session.end(EndReason.TERMINATED);
         } else if (message instanceof NodeMessage.Confirmed confirmed) {
             session.readers().confirm(confirmed.offset());
         } else if (message instanceof NodeMessage.Released released) {

@@ -56,7 +56,7 @@ final class ClusterWriter implements SessionStore {
     private final SharedSessionStore store;
     private final Lease lease;
     private final ClusterMembership.Host engine;
-    private final Peers peers = new Peers(this);
+    private final Peers peers;
     private final Map<SessionKey, Membership> memberships = new ConcurrentHashMap<>();
     private final Set<SessionKey> lostJoins = ConcurrentHashMap.newKeySet();
 
@@ -64,6 +64,7 @@ final class ClusterWriter implements SessionStore {
         this.store = store;
         this.lease = lease;
         this.engine = engine;
+        this.peers = new Peers(this, engine);
     }
 
     /** The right of this node to write. */
@@ -399,7 +400,7 @@ final class ClusterWriter implements SessionStore {
         }
     }
 
-    /** Ends a session for every node: who has joined it is told, and it counts no more for its principal. */
+    /** Ends a session for every node: who has joined it knows when this completes, and it counts no more for its principal. */
     @Override
     public CompletionStage<Void> delete(SessionKey key) {
         Optional<Membership> own = membership(key);
@@ -407,7 +408,7 @@ final class ClusterWriter implements SessionStore {
         return members.thenCombine(
                         principal(key, own),
                         (all, who) -> store.delete(key)
-                                .thenRun(() -> peers.tell(others(all, own), new NodeMessage.Ended(key)))
+                                .thenCompose(done -> peers.endKnown(key, others(all, own)))
                                 .thenCompose(done -> uncount(who, key)))
                 .thenCompose(Function.identity());
     }

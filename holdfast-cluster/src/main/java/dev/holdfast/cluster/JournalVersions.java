@@ -83,12 +83,6 @@ final class JournalVersions {
         return false;
     }
 
-    /** Another node has heard of this version. */
-    CompletionStage<Void> heardOf(LiveSession session, long version) {
-        store.membership(session.key()).ifPresent(own -> own.heardOf(version));
-        return catchUpIfPossible(session);
-    }
-
     /** Completes, never with a failure, once the session and its backend have the newest known version, or once that could not be read. */
     CompletionStage<Void> catchUpIfPossible(LiveSession session) {
         return catchUp(session, CompletableFuture::failedFuture).exceptionally(failure -> {

@@ -37,8 +37,13 @@ sealed interface NodeMessage {
     /** Another connection reads the stream: that of this token, or the one before all tokens, is to end. */
     record Superseded(SessionKey key, StreamId stream, long token) implements NodeMessage {}
 
-    /** The session has ended. */
-    record Ended(SessionKey key) implements NodeMessage {}
+    /**
+     * The session has ended.
+     *
+     * @param from who waits for the word that this node knows
+     * @param number which announcement of that node this is
+     */
+    record Ended(SessionKey key, String from, long number) implements NodeMessage {}
 
     /** The client has everything of the listening stream up to here. */
     record Confirmed(SessionKey key, long offset) implements NodeMessage {}
@@ -58,8 +63,16 @@ sealed interface NodeMessage {
     /** A notification of the client that the journal does not keep, for the epoch that has the backend. */
     record Notified(SessionKey key, Epoch host, InboundMessage notification) implements NodeMessage {}
 
-    /** The client has changed the journal, which has this version now: the backend is to hear of it. */
-    record Journaled(SessionKey key, long version) implements NodeMessage {}
+    /**
+     * The client has changed the journal, which has this version now: the backend is to hear of it.
+     *
+     * @param from who waits for the word that this node knows
+     * @param number which announcement of that node this is
+     */
+    record Journaled(SessionKey key, long version, String from, long number) implements NodeMessage {}
+
+    /** A node knows what was announced. */
+    record Known(SessionKey key, String node, long number) implements NodeMessage {}
 
     /** The client reads the listening stream elsewhere: the session is in use. */
     record Read(SessionKey key) implements NodeMessage {}
@@ -139,8 +152,8 @@ sealed interface NodeMessage {
         Writing into = new Writing();
         if (this instanceof Superseded m) {
             into.head(1, key()).stream(m.stream).number(m.token);
-        } else if (this instanceof Ended) {
-            into.head(2, key());
+        } else if (this instanceof Ended m) {
+            into.head(2, key()).text(m.from).number(m.number);
         } else if (this instanceof Confirmed m) {
             into.head(3, key()).number(m.offset);
         } else if (this instanceof Released m) {
@@ -169,9 +182,11 @@ sealed interface NodeMessage {
         } else if (this instanceof Read) {
             into.head(12, key());
         } else if (this instanceof Journaled m) {
-            into.head(13, key()).number(m.version);
+            into.head(13, key()).number(m.version).text(m.from).number(m.number);
         } else if (this instanceof Doubted m) {
             into.head(14, key()).number(m.certainFrom);
+        } else if (this instanceof Known m) {
+            into.head(15, key()).text(m.node).number(m.number);
         }
         return into.bytes();
     }
@@ -194,7 +209,7 @@ sealed interface NodeMessage {
         SessionKey key = from.key();
         return switch (kind) {
             case 1 -> new Superseded(key, from.stream(), from.number());
-            case 2 -> new Ended(key);
+            case 2 -> new Ended(key, from.text(), from.number());
             case 3 -> new Confirmed(key, from.number());
             case 4 -> new Released(key, from.number());
             case 5 -> new Delivered(key, from.stream());
@@ -215,8 +230,9 @@ sealed interface NodeMessage {
             case 10 -> new Taken(key, from.number(), from.stream(), from.epoch());
             case 11 -> new Declined(key, from.number(), new NotTaken(NotTaken.Kind.valueOf(from.text()), from.text()));
             case 12 -> new Read(key);
-            case 13 -> new Journaled(key, from.number());
+            case 13 -> new Journaled(key, from.number(), from.text(), from.number());
             case 14 -> new Doubted(key, (int) from.number());
+            case 15 -> new Known(key, from.text(), from.number());
             default -> throw new IllegalArgumentException("a message of kind " + kind);
         };
     }

@@ -1,12 +1,22 @@
 package dev.holdfast.cluster;
 
+import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.cluster.SharedSessionStore.Member;
+import dev.holdfast.log.SessionLog;
+import dev.holdfast.session.ClusterMembership;
 import dev.holdfast.session.StoreQuestion;
 import dev.holdfast.spi.SessionKey;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BiFunction;
 import java.util.function.Function;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -17,10 +27,17 @@ final class Peers {
 
     private static final CompletionStage<Boolean> TOLD = CompletableFuture.completedFuture(true);
 
-    private final ClusterWriter store;
+    private static final long FIRST_PAUSE_MILLIS = 50;
+    private static final long MOST_PAUSE_MILLIS = 500;
 
-    Peers(ClusterWriter store) {
+    private final ClusterWriter store;
+    private final ClusterMembership.Host engine;
+    private final AtomicLong numbers = new AtomicLong();
+    private final Map<Long, Announcement> announced = new ConcurrentHashMap<>();
+
+    Peers(ClusterWriter store, ClusterMembership.Host engine) {
         this.store = store;
+        this.engine = engine;
     }
 
     /** Tells all others who have a session; completes with how many of them live, as far as is known. */
@@ -93,6 +110,121 @@ final class Peers {
                     log(failure);
                     return true;
                 });
+    }
+
+    /**
+     * Completes when every other node that has a session knows of this version of its journal, has the session no more, or can commit
+     * nothing of it: whoever says nothing for the length of a lease is fenced. Fails where this node loses its lease meanwhile.
+     */
+    CompletionStage<Void> journalKnown(SessionKey key, long version) {
+        return announce(
+                (from, number) -> new NodeMessage.Journaled(key, version, from, number),
+                // whoever joins from now on gets that version with the record
+                () -> others(key));
+    }
+
+    /** The same for the end of a session, which these nodes had. Never fails: whoever is not told learns of it with its next commit. */
+    CompletionStage<Void> endKnown(SessionKey key, List<Member> members) {
+        return announce(
+                        (from, number) -> new NodeMessage.Ended(key, from, number),
+                        () -> CompletableFuture.completedFuture(members))
+                .exceptionally(failure -> {
+                    log(failure);
+                    return null;
+                });
+    }
+
+    private CompletionStage<Void> announce(
+            BiFunction<String, Long, NodeMessage> message, Supplier<CompletionStage<List<Member>>> present) {
+        long number = numbers.incrementAndGet();
+        return StoreQuestion.ask(() -> {
+                    String from = store.lease().node();
+                    Announcement announcement = new Announcement(from, message.apply(from, number), present);
+                    announced.put(number, announcement);
+                    return present.get().thenCompose(members -> announcement.send(members, FIRST_PAUSE_MILLIS));
+                })
+                .whenComplete((done, failure) -> announced.remove(number));
+    }
+
+    /** Tells who has announced something that this node knows it. */
+    void know(SessionKey key, String from, long number) {
+        StoreQuestion.ask(() -> store.bus()
+                        .send(from, new NodeMessage.Known(key, store.lease().node(), number).pack()))
+                .whenComplete((sent, failure) -> log(failure));
+    }
+
+    /** Another node knows what this one has announced. */
+    void known(NodeMessage.Known known) {
+        Announcement announcement = announced.get(known.number());
+        if (announcement != null) {
+            announcement.knows(known.node());
+        }
+    }
+
+    /** What other nodes are to know of a session before this one goes on. It is sent again until they say so: they may be joining it. */
+    private final class Announcement {
+        private final String from;
+        private final NodeMessage message;
+        private final Supplier<CompletionStage<List<Member>>> present;
+        private final long began = engine.setting().clock().getAsLong();
+        private final Set<String> knowing = ConcurrentHashMap.newKeySet();
+        /** Completes when all know to whom it was sent last. */
+        private volatile Round round = new Round(Set.of());
+
+        private record Round(Set<String> nodes, CompletableFuture<Void> over) {
+            Round(Set<String> nodes) {
+                this(nodes, new CompletableFuture<>());
+            }
+        }
+
+        private Announcement(String from, NodeMessage message, Supplier<CompletionStage<List<Member>>> present) {
+            this.from = from;
+            this.message = message;
+            this.present = present;
+        }
+
+        /**
+         * Sends it to those who do not know it.
+         *
+         * @param pause after which it is sent again
+         */
+        CompletionStage<Void> send(List<Member> members, long pause) {
+            List<Member> left = members.stream()
+                    .filter(member -> !member.node().isEmpty() && !knowing.contains(member.node()))
+                    .toList();
+            if (left.isEmpty()) {
+                return SessionLog.DONE;
+            }
+            if (!store.lease().held(from)) {
+                throw new StoreUnavailableException(new IllegalStateException("the lease was lost"));
+            }
+            long waited = engine.setting().clock().getAsLong() - began;
+            if (waited >= engine.setting().lease().toNanos()) {
+                return store.fence(message.key(), left.stream().map(Member::epoch));
+            }
+            Round sent = new Round(left.stream().map(Member::node).collect(Collectors.toUnmodifiableSet()));
+            round = sent;
+            for (String node : sent.nodes()) {
+                deliver(node, message).whenComplete((lives, failure) -> {
+                    if (failure == null && !lives) {
+                        knows(node);
+                    }
+                });
+            }
+            engine.later(() -> sent.over().complete(null), pause);
+            return sent.over().thenCompose(over -> present.get()).thenCompose(still -> {
+                List<Member> asked = left.stream().filter(still::contains).toList();
+                return send(asked, Math.min(2 * pause, MOST_PAUSE_MILLIS));
+            });
+        }
+
+        private void knows(String node) {
+            knowing.add(node);
+            Round now = round;
+            if (knowing.containsAll(now.nodes())) {
+                now.over().complete(null);
+            }
+        }
     }
 
     /** The same, but fails where a node that lives may not hear of it. */

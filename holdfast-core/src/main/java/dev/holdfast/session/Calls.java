@@ -31,6 +31,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -52,8 +53,8 @@ final class Calls {
     }
 
     /**
-     * Opens a call. Where its stream is its own, the store works and no other node shares it, the call runs at once, and its start
-     * is stored with its first message; else it runs when the store has its start.
+     * Opens a call. Where its stream is its own, the store works, and no other node waits to hear that it was taken, the call runs at
+     * once, and its start is stored with its first message; else it runs when the store has its start.
      *
      * @param number that of its stream, which no other one has, if it came in on another node; else {@link #NEXT_NUMBER}
      * @param behind the cancellations that had come before it, where it came in; empty where it comes in now
@@ -71,7 +72,8 @@ final class Calls {
             if (!core.outbox.open() || core.host.store().trouble().isPresent()) {
                 return () -> CompletableFuture.failedFuture(new StoreUnavailableException(null));
             }
-            boolean prompt = !core.listensOnly && !core.host.shared && core.host.storeWorks() && core.outbox.answered();
+            boolean prompt =
+                    !core.listensOnly && number == NEXT_NUMBER && core.host.storeWorks() && core.outbox.answered();
             long now = core.clock.now();
             Lifecycle.Move move = prompt ? core.lifecycle.callAttached(now) : core.lifecycle.callStarted(now);
             if (!core.alive(move, step)) {
@@ -191,12 +193,19 @@ final class Calls {
             }
         }
 
+        /** A request that is too large to be kept is not run again, should it come to that. */
         @Override
         public void again(Step step) {
             if (!runs) {
                 notStarted(call, step);
+            } else if (failure() instanceof TooLargeException && !call.rerunnable()) {
+                giveUp(call, step);
             } else if (!call.done()) {
-                core.outbox.add(new Start(call, change, true), step);
+                boolean tooLarge = failure() instanceof TooLargeException;
+                if (tooLarge) {
+                    call.isNotRerun(step);
+                }
+                core.outbox.add(new Start(call, tooLarge ? call.recorded() : change, true), step);
             }
         }
     }
@@ -213,20 +222,33 @@ final class Calls {
 
     /**
      * The store has decided nothing for some seconds: no client waits any longer for a call to start. One that runs already is given up.
+     *
+     * @param cause how the store fails, if it says anything
      */
-    void refuseUnstarted(Step step) {
-        core.outbox.dismissClients(new StoreUnavailableException(null), step);
-        for (LiveCall.Request request : core.requests.all()) {
-            LiveCall call = request.call;
-            StreamCursor cursor = call.cursor;
-            if (cursor != null && call.stream.reader().isPresent() && !call.stream.recorded()) {
-                cursor.refuse(step);
-                step.then(cursor);
+    void refuseUnstarted(@Nullable Throwable cause, Step step) {
+        core.outbox.dismissClients(new StoreUnavailableException(cause), step);
+        core.requests.all().stream()
+                .map(request -> request.call)
+                .distinct()
+                .filter(call -> call.stream.reader().isPresent() && !call.stream.recorded())
+                .forEach(call -> giveUp(call, step));
+    }
+
+    /** The client of a call that runs is told that it does not start: it has heard nothing of it. */
+    private void giveUp(LiveCall call, Step step) {
+        StreamCursor cursor = call.cursor;
+        if (cursor == null) {
+            return;
+        }
+        cursor.refuse(step);
+        step.then(cursor);
+        for (LiveCall.Request request : call.requests) {
+            if (!request.over()) {
                 request.stop(step);
                 outbound.lose(request, step);
-                core.outbox.whenOpen(step, open -> forgetInStore(call, open));
             }
         }
+        core.outbox.whenOpen(step, open -> forgetInStore(call, open));
     }
 
     private void forgetInStore(LiveCall call, Step step) {

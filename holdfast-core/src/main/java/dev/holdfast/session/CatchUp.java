@@ -74,6 +74,11 @@ public final class CatchUp {
         core.log.run(step -> become(record.revision(), wanted, step));
     }
 
+    /** Whether a backend is here. */
+    public boolean hasBackend() {
+        return backend.presence() == BackendSlot.Presence.THERE;
+    }
+
     /** Whether no backend was here yet. */
     public boolean lacksBackend() {
         return backend.presence() == BackendSlot.Presence.PENDING;

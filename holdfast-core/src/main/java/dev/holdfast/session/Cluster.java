@@ -28,6 +28,11 @@ public interface Cluster {
     /** The way of one session's batches into the store. */
     BatchWriter writer();
 
+    /** Whether this node may write to the store. */
+    default boolean mayWrite() {
+        return true;
+    }
+
     /** Lets the store forget a session whose time is over here; completes with false where another node may have used it later. */
     default CompletionStage<Boolean> expire(SessionKey key, Epoch last) {
         return store().delete(key, last);
@@ -53,6 +58,14 @@ public interface Cluster {
      * told of it; fails where that can never be read, or not before this node may write no more.
      */
     default CompletionStage<Void> journalReached(SessionKey key) {
+        return SessionLog.DONE;
+    }
+
+    /**
+     * Completes when every other node that has a session knows of what this one has put into its journal, or can commit nothing of the
+     * session any more.
+     */
+    default CompletionStage<Void> journalTold(SessionKey key) {
         return SessionLog.DONE;
     }
 

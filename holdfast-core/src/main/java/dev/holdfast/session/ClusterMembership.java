@@ -94,11 +94,6 @@ public interface ClusterMembership extends Cluster {
         return SessionLog.DONE;
     }
 
-    /** Whether this node may write to the store. */
-    default boolean mayWrite() {
-        return true;
-    }
-
     /** A session as those who talk to its client use it. */
     default Session view(LiveSession session) {
         return session;

@@ -129,8 +129,8 @@ final class Inbound {
             };
             core.outbox.add(pending, step);
             return () -> {
-                CompletionStage<Void> stored = StoreQuestion.ask(() -> core.log.stageOf(pending));
-                return meanwhile.get().thenCombine(stored, (refusal, done) -> refusal);
+                CompletionStage<Void> known = outbound.journaled(pending);
+                return meanwhile.get().thenCombine(known, (refusal, done) -> refusal);
             };
         });
         return then.get();

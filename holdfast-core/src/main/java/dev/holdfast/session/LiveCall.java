@@ -122,6 +122,11 @@ public final class LiveCall implements Call {
         }
     }
 
+    /** It is not: the store has no room for it. */
+    void isNotRerun(Step step) {
+        rerunnable = false;
+    }
+
     boolean rerunnable() {
         return rerunnable;
     }

@@ -160,6 +160,11 @@ public final class LiveSession extends SessionCore implements Session {
         return calls.callOff(call);
     }
 
+    /** The store takes nothing, and may go on so for long: no client waits for what is on its way. */
+    public void dismissClients(Throwable cause) {
+        log.run(step -> calls.refuseUnstarted(cause, step));
+    }
+
     /** Puts what a notification says of the client into the journal; the backend, which is on another node, has yet to hear of it. */
     public CompletionStage<Optional<Refusal>> journal(InboundMessage notification) {
         return visit() ? inbound.journal(notification) : inbound.refusedFor(ended());

@@ -17,7 +17,6 @@ import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RecordChange;
 import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.TooLargeException;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;
@@ -63,8 +62,48 @@ final class Outbound {
         return send(request.call.stream, message, request, NO_INCARNATION, step -> request.takes(message));
     }
 
-    /** Appends to the stream of a call what an incarnation of the backend sends for a request that is in its hands. */
+    /**
+     * Appends to the stream of a call what an incarnation of the backend sends for a request that is in its hands. Where that has changed
+     * the journal, whoever serves the session knows of it before the client does.
+     */
     CompletionStage<Void> send(LiveCall.Held held, OutboundMessage message) {
+        LiveCall.Request request = held.request;
+        boolean accepts =
+                message.kind() == EventKind.RESPONSE && !(request.message().journal() instanceof JournalChange.None);
+        return accepts ? accept(held, message) : append(held, message);
+    }
+
+    private CompletionStage<Void> accept(LiveCall.Held held, OutboundMessage message) {
+        LiveCall.Request request = held.request;
+        InboundMessage accepted = request.message();
+        Pending change = new Pending(null, Journal.changes(accepted)) {
+            @Override
+            public void committed(Step step) {
+                core.journal.apply(accepted, step);
+                core.accepted(accepted, held.incarnation, step);
+            }
+        };
+        boolean added = core.log.step(step -> {
+            boolean takes = core.outbox.open() && request.isHeldBy(held) && request.takes(message);
+            if (takes) {
+                core.outbox.add(change, step);
+            }
+            return takes;
+        });
+        return added
+                ? journaled(change)
+                        .handle((done, failure) -> failure == null ? message : error(request, NOT_STORED))
+                        .thenCompose(answer -> append(held, answer))
+                : append(held, message);
+    }
+
+    /** Completes when the store has a change of the journal, and every other node that has the session knows of it. */
+    CompletionStage<Void> journaled(Pending change) {
+        return StoreQuestion.ask(() ->
+                core.log.stageOf(change).thenCompose(done -> core.host.cluster().journalTold(core.key())));
+    }
+
+    private CompletionStage<Void> append(LiveCall.Held held, OutboundMessage message) {
         LiveCall.Request request = held.request;
         boolean progress = message.kind() == EventKind.PROGRESS;
         OptionalDouble here = progress ? core.host.messages.progress(message.bytes()) : OptionalDouble.empty();
@@ -185,7 +224,7 @@ final class Outbound {
          * @param otherwise what the client is told if the store does not have it
          */
         private Answer(KeptEvent event, LiveCall.Request request, OutboundMessage message, String otherwise) {
-            super(event, changes(request, message.kind()));
+            super(event, List.of(request.call.recorded()));
             this.request = request;
             this.message = message;
             this.otherwise = otherwise;
@@ -195,24 +234,12 @@ final class Outbound {
         public void committed(Step step) {
             request.close(step);
             core.requests.end(request, step);
-            if (message.kind() == EventKind.RESPONSE) {
-                accepted(step);
-            }
             if (request.call.done()) {
                 end(request.call, step);
             }
             CallWatch watch = request.lastWatch(step);
             if (watch != CallWatch.NONE) {
                 step.then(() -> watch.answered(message));
-            }
-        }
-
-        /** The backend has accepted what the request says of its client. */
-        private void accepted(Step step) {
-            InboundMessage accepted = request.message();
-            core.journal.apply(accepted, step);
-            if (!(accepted.journal() instanceof JournalChange.None)) {
-                core.accepted(accepted, request.incarnation(), step);
             }
         }
 
@@ -243,17 +270,6 @@ final class Outbound {
                     : "";
             return "the answer has " + message.bytes().length + " bytes, too many for the session store" + most;
         }
-    }
-
-    private static List<RecordChange> changes(LiveCall.Request request, byte kind) {
-        List<RecordChange> journaled = kind == EventKind.RESPONSE ? Journal.changes(request.message()) : List.of();
-        RecordChange recorded = request.call.recorded();
-        if (journaled.isEmpty()) {
-            return List.of(recorded);
-        }
-        List<RecordChange> both = new ArrayList<>(journaled);
-        both.add(recorded);
-        return both;
     }
 
     /** Answers a request with an error, now or when the log goes on. */
@@ -452,9 +468,9 @@ final class Outbound {
                 request.call.stream.tellAtEnd(core.finalErrors(List.of(request.id()), reason), step);
             }
             for (LiveStream stream : core.streams.all()) {
-                if (reason == EndReason.PARKED && !stream.recorded()) {
+                if (core.leavesToStore(reason) && !stream.recorded()) {
                     // nobody is sent back to a stream that the store does not know
-                    stream.reader().ifPresent(reader -> reader.supersede(step));
+                    stream.reader().ifPresent(reader -> reader.refuse(step));
                 }
                 stream.seal(reason, step);
                 stream.reader().ifPresent(reader -> Readers.wakeAtEnd(reader, reason, step));

@@ -325,11 +325,6 @@ public abstract class SessionCore {
                 || requests.all().stream().anyMatch(request -> request.call.id.equals(stream));
     }
 
-    /** The store takes nothing, and may go on so for long: no client waits for what is on its way. */
-    public void dismissClients(Throwable failure) {
-        log.run(step -> outbox.dismissClients(failure, step));
-    }
-
     /** Gets an epoch that is newer than all others; completes with whether it has one. */
     public CompletionStage<Boolean> renew() {
         return log.renew(host.random.nextInt());

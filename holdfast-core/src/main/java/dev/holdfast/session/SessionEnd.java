@@ -109,7 +109,7 @@ public final class SessionEnd {
     private void grownOld(long now, Step step) {
         calls.timeOut(now, step);
         if (isStuck(now)) {
-            calls.refuseUnstarted(step);
+            calls.refuseUnstarted(null, step);
         }
         if (core.streams.sweep(now, step)) {
             core.outbox.flush(step);

@@ -102,9 +102,9 @@ public abstract class SessionHost {
         }
     }
 
-    /** Whether the store took what it was given last. */
+    /** Whether the store took what it was given last, and this node may write to it. */
     public boolean storeWorks() {
-        return storeWorks;
+        return storeWorks && (!shared || cluster().mayWrite());
     }
 
     /** The store has taken something, or has failed. */

@@ -27,7 +27,7 @@ class NodeMessageTest {
 
     private static final List<NodeMessage> ALL = List.of(
             new NodeMessage.Superseded(KEY, STREAM, -1),
-            new NodeMessage.Ended(KEY),
+            new NodeMessage.Ended(KEY, "a-1", 5),
             new NodeMessage.Confirmed(KEY, 5),
             new NodeMessage.Released(KEY, 6),
             new NodeMessage.Delivered(KEY, STREAM),
@@ -39,7 +39,8 @@ class NodeMessageTest {
             new NodeMessage.Notified(
                     KEY, new Epoch(2, -3), message(InboundMessage.Kind.NOTIFICATION, new JournalChange.Put("k"))),
             new NodeMessage.Read(KEY),
-            new NodeMessage.Journaled(KEY, 8),
+            new NodeMessage.Journaled(KEY, 8, "a-1", 6),
+            new NodeMessage.Known(KEY, "b-1", 6),
             new NodeMessage.Doubted(KEY, 14),
             new NodeMessage.Forwarded(
                     KEY,

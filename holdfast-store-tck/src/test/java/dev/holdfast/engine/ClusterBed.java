@@ -185,6 +185,12 @@ final class ClusterBed implements AutoCloseable {
         return nodes.get(number);
     }
 
+    /** The value of a stage that has one when hints and messages have arrived. */
+    <T> T now(CompletionStage<T> stage) {
+        settle();
+        return TestBed.now(stage);
+    }
+
     /** Lets hints and messages arrive. */
     void settle() {
         time.advance(Duration.ZERO);

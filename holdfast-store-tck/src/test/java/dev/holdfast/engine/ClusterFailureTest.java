@@ -4,6 +4,7 @@ import static dev.holdfast.cluster.SharedSessionStore.NO_TOKEN;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.Call;
+import dev.holdfast.EndReason;
 import dev.holdfast.Session;
 import dev.holdfast.SessionState;
 import dev.holdfast.StoreUnavailableException;
@@ -51,16 +52,23 @@ class ClusterFailureTest {
 
     /** A server that is full may be so for hours, and a client that knows can go elsewhere. */
     @Test
-    void aClientThatFindsTheStoreFullIsToldSoAndItsCallNeverRuns() {
+    void aClientThatFindsTheStoreFullIsToldSoAndLearnsNothingOfItsCall() {
         Session session = first.open();
         fillStore();
-        assertToldSoAfterSomeSeconds(session.call(TestBed.requests(1)));
+        Connection call = bed.post(session, 1);
+        bed.pass(Duration.ofSeconds(2));
+        call.read();
+        assertThat(call.end).as("there may be room soon").isEmpty();
+        bed.pass(Duration.ofSeconds(3));
+        assertThat(call.reason()).isEqualTo(EndReason.STORE_FAILED);
+        assertThat(session.call(TestBed.requests(2)).toCompletableFuture())
+                .as("a call that comes while the store is known to be full")
+                .isCompletedExceptionally();
 
         bed.pass(Duration.ofSeconds(10));
         assertThat(bed.record(session).running()).as("there is room again").isEmpty();
-        assertThat(first.backend.life().calls).isEmpty();
-        assertThat(bed.post(session, 1).end).isEmpty();
-        assertThat(first.backend.life().calls).hasSize(1);
+        assertThat(bed.post(session, 3).end).isEmpty();
+        assertThat(first.backend.life().calls).hasSize(2);
     }
 
     @Test
@@ -113,6 +121,7 @@ class ClusterFailureTest {
     void callsThatWaitBehindAStuckCommitLeaveNothingWhenTheirClientsAreToldSo() {
         Session calling = first.open();
         fillStore();
+        bed.post(calling, 100);
         List<CompletableFuture<Call.Outcome>> calls = IntStream.rangeClosed(1, 50)
                 .mapToObj(id -> calling.call(TestBed.requests(id)).toCompletableFuture())
                 .toList();
@@ -121,7 +130,7 @@ class ClusterFailureTest {
 
         bed.pass(Duration.ofSeconds(20));
         assertThat(bed.record(calling).running()).isEmpty();
-        assertThat(first.backend.life().calls).isEmpty();
+        assertThat(first.backend.life().calls).hasSize(1);
         assertThat(first.store.tried)
                 .as("the first start, and its end")
                 .allSatisfy(append -> assertThat(append.changes()).hasSizeLessThanOrEqualTo(2));
@@ -201,7 +210,7 @@ class ClusterFailureTest {
         Session ended = first.open();
         Session other = first.open();
         first.store.deaf = true;
-        TestBed.now(second.find(ended).terminate());
+        second.find(ended).terminate();
         first.backend.lives.get(0).sink.send(Wire.notice("a"));
         assertThat(bed.post(other, 1).end).isEmpty();
         bed.pass(Duration.ofSeconds(1));

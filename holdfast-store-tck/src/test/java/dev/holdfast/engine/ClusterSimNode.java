@@ -120,7 +120,7 @@ final class ClusterSimNode implements Backend {
 
     @Override
     public boolean mayBeRerun(InboundMessage request, String principal) {
-        return kind.harmless();
+        return kind.harmless() && !request.method().equals(ClusterSimClient.SET_LEVEL);
     }
 
     @Override
@@ -133,11 +133,18 @@ final class ClusterSimNode implements Backend {
         return "node " + number;
     }
 
+    private static int number(InboundMessage request) {
+        return Integer.parseInt(request.requiredId().token());
+    }
+
     /** One connection. */
     private final class Life implements BackendConnection {
         private final RequestId session;
         private final ListeningSink sink;
         private boolean initialized;
+        /** The number of the last call that has set the level of its log. */
+        private int level;
+
         private boolean closed;
 
         private Life(RequestId session, ListeningSink sink) {
@@ -151,10 +158,21 @@ final class ClusterSimNode implements Backend {
             if (!initialized) {
                 world.shared.wrong(ClusterSimNode.this + " runs " + request.id() + " and has not heard of its client");
             }
+            if (request.method().equals(ClusterSimClient.SET_LEVEL)) {
+                level = number(request);
+            } else if (level < world.levelFor(request.requiredId())) {
+                world.shared.wrong(ClusterSimNode.this + " runs " + request.id() + " at level " + level);
+            }
             world.ran(request.requiredId());
             AtomicBoolean cancelled = new AtomicBoolean();
             call.onCancel(by -> cancelled.set(true));
             running.add(new Running(this, request, call, cancelled));
+        }
+
+        @Override
+        public void replay(InboundMessage request, CallSink sink) {
+            level = number(request);
+            sink.send(Wire.response(request.requiredId()));
         }
 
         @Override

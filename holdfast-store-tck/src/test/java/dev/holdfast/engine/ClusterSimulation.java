@@ -19,7 +19,7 @@ import java.util.concurrent.CompletableFuture;
  * wall clocks differ, and clients post, listen, break off and come back wherever chance sends them. At the end nothing that was
  * acknowledged is lost, nothing came twice or out of order, no call ran twice that must not, or after it was cancelled, and of each stream
  * there was one writer. A call that is cancelled while it is between two nodes may begin, and is told then. Every backend has heard of its
- * client before its first call, and one that exists once is there once. The same seed gives the same life.
+ * client before its first call, and what that has set before a call, and one that exists once is there once. The same seed gives the same life.
  */
 final class ClusterSimulation {
     private static final int STEPS = 120;
@@ -33,6 +33,7 @@ final class ClusterSimulation {
     private final List<ClusterSimClient> clients = new ArrayList<>();
     private final Kind kind;
     private final Map<RequestId, Integer> runs = new HashMap<>();
+    private final Map<RequestId, Integer> levels = new HashMap<>();
     private final List<RequestId> refused = new ArrayList<>();
     /** Those whose cancellation has reached every inbox, and those of which clients were told so since the last step. */
     private final Set<RequestId> cancelled = new HashSet<>();
@@ -168,6 +169,16 @@ final class ClusterSimulation {
     /** A node that chance has chosen. */
     ClusterSimNode node() {
         return nodes.get(random.nextInt(nodes.size()));
+    }
+
+    /** A client has posted a call, and knows that this is the level of its log. */
+    void posted(RequestId call, int level) {
+        levels.put(call, level);
+    }
+
+    /** The level of its client's log that a call must find at least. */
+    int levelFor(RequestId call) {
+        return levels.getOrDefault(call, 0);
     }
 
     /** A backend was called. */

@@ -25,12 +25,32 @@ final class Connection implements StreamReader.Waker {
     String lastEventId;
 
     Connection(StreamReader reader) {
+        this(reader, false);
+        boolean unused = headDue();
+        woken = 0;
+    }
+
+    /** One whose client hears nothing of it yet. */
+    static Connection unheard(StreamReader reader) {
+        return new Connection(reader, true);
+    }
+
+    private Connection(StreamReader reader, boolean unheard) {
         this.reader = reader;
         this.lastEventId = reader.position();
-        reader.positionTold();
         reader.wakeWith(this);
-        reader.recorded();
-        woken = 0;
+        if (!unheard) {
+            reader.positionTold();
+        }
+    }
+
+    /** Tells the client where it is, so that it can come back, if that may be told; else it is asked for. */
+    boolean headDue() {
+        boolean recorded = reader.recorded();
+        if (recorded) {
+            reader.positionTold();
+        }
+        return recorded;
     }
 
     static Connection resumed(CompletionStage<Resume> resume) {

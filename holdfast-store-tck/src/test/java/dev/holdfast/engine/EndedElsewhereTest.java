@@ -39,7 +39,7 @@ class EndedElsewhereTest {
         }
 
         private void terminate(Session session) {
-            TestBed.now(session.terminate());
+            bed.now(session.terminate());
             bed.settle();
         }
 
@@ -106,7 +106,8 @@ class EndedElsewhereTest {
         void aNodeThatNobodyHasToldFindsItWhenItsBackendAnswers() {
             Connection call = bed.post(there, 1);
             second.store.deaf = true;
-            terminate(here);
+            here.terminate();
+            bed.settle();
             assertThat(bed.read(call)).isEmpty();
             second.backend.life().call(1).respond();
             ends(bed, call, error(1));
@@ -147,7 +148,7 @@ class EndedElsewhereTest {
 
         private void endsWhenTerminatedAt(Session session) {
             Connection call = call();
-            TestBed.now(session.terminate());
+            bed.now(session.terminate());
             bed.settle();
             ends(bed, call, "1", error(1));
         }
@@ -171,7 +172,7 @@ class EndedElsewhereTest {
         void soItDoesWhereItsNodeIsSlowToReadWhatTheOtherHasWritten() {
             Connection call = call();
             bed.node(1).store.hold(FlakyCluster.Question.READ);
-            TestBed.now(here.terminate());
+            bed.now(here.terminate());
             bed.settle();
             bed.node(1).store.letGo();
             bed.pass(Duration.ofSeconds(1));

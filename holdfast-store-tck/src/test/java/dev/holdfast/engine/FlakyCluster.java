@@ -304,7 +304,11 @@ final class FlakyCluster implements SharedSessionStore {
                 append.events().stream().mapToInt(event -> event.bytes().length).sum();
         int calls = append.changes().stream()
                 .filter(RecordChange.CallStarted.class::isInstance)
-                .mapToInt(change -> ((RecordChange.CallStarted) change).extension().length)
+                .map(RecordChange.CallStarted.class::cast)
+                .mapToInt(started -> started.extension().length
+                        + started.requests().stream()
+                                .mapToInt(id -> id.token().length())
+                                .sum())
                 .sum();
         return events + calls;
     }

@@ -48,7 +48,7 @@ class InboxTest {
         Session here = first.open();
         Connection listening = bed.listen(second.find(here));
         second.store.deaf = true;
-        TestBed.now(here.terminate());
+        here.terminate();
         bed.pass(Duration.ofSeconds(4));
         assertThat(listening.reason()).isEqualTo(EndReason.TERMINATED);
         assertThat(second.engine.size()).isZero();

@@ -31,7 +31,7 @@ class InheritedCallTest {
     }
 
     private void initialized(Session session) {
-        assertThat(TestBed.now(session.notify(Wire.notification(INITIALIZED, new JournalChange.Put(INITIALIZED)))))
+        assertThat(bed.now(session.notify(Wire.notification(INITIALIZED, new JournalChange.Put(INITIALIZED)))))
                 .isEmpty();
         bed.settle();
     }
@@ -69,7 +69,9 @@ class InheritedCallTest {
         Session here = first.open();
         Session there = second.find(here);
         bed.post(there, 1);
+        second.store.fail(FlakyCluster.Question.LOOK, true);
         initialized(here);
+        second.store.fail(FlakyCluster.Question.LOOK, false);
         Connection call = bed.post(here, 2);
         dies(first);
         second.store.hold(FlakyCluster.Question.READ);

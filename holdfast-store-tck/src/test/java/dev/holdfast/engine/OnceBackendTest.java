@@ -119,6 +119,7 @@ class OnceBackendTest {
         bed.settle();
         bed.connected(set);
         first.backend.life().call(7).sink().send(Wire.response(level));
+        bed.settle();
         first.die();
         bed.pass(ClusterBed.LEASE.plusMillis(1));
         Connection call = bed.post(third.find(here), 1);

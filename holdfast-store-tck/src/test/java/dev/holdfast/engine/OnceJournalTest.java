@@ -35,7 +35,7 @@ class OnceJournalTest {
     private final Session there = second.find(here);
 
     private void initialized() {
-        assertThat(TestBed.now(there.notify(INITIALIZED))).isEmpty();
+        assertThat(bed.now(there.notify(INITIALIZED))).isEmpty();
     }
 
     @Test
@@ -62,19 +62,19 @@ class OnceJournalTest {
 
     @Test
     void aForwardedCallMakesGoodThatNobodyHasTold() {
-        second.store.decreeSendings(FlakyCluster.Fate.LOST);
-        initialized();
+        second.store.fail(FlakyCluster.Question.SEND, true);
+        CompletionStage<Optional<Refusal>> taken = there.notify(INITIALIZED);
         bed.settle();
-        bed.post(there, 1);
+        assertThat(taken.toCompletableFuture()).isNotDone();
+        bed.post(third.find(here), 1);
         assertThat(first.backend.life().heard).containsExactly(METHOD, "tools/call 1");
     }
 
     @Test
     void aCallDoesNotRunWhereTheBackendsNodeCannotReadIt() {
-        second.store.decreeSendings(FlakyCluster.Fate.LOST);
+        first.store.fail(FlakyCluster.Question.LOOK, true);
         initialized();
         bed.settle();
-        first.store.fail(FlakyCluster.Question.LOOK, true);
         CompletionStage<Call.Outcome> outcome = there.call(TestBed.requests(1));
         bed.settle();
         assertThat(TestBed.now(outcome)).isEqualTo(new Call.Refused(Refusal.STORE));
@@ -87,7 +87,7 @@ class OnceJournalTest {
     @Test
     void theNextNodesBackendHearsItWhereTheFirstDiesBeforeItIsTold() {
         first.store.deaf = true;
-        initialized();
+        there.notify(INITIALIZED);
         bed.settle();
         first.die();
         bed.pass(ClusterBed.LEASE.plusMillis(1));
@@ -183,7 +183,7 @@ class OnceJournalTest {
         bed.settle();
         assertThat(first.backend.life().heard).isEmpty();
         doAll(tasks);
-        assertThat(TestBed.now(taken)).isEmpty();
+        assertThat(bed.now(taken)).isEmpty();
         assertThat(first.backend.life().heard).containsExactly(METHOD);
     }
 

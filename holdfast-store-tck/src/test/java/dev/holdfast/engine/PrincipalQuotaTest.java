@@ -98,7 +98,7 @@ class PrincipalQuotaTest {
         bed.listen(second.find(both, ALICE));
         busy(second);
         assertThat(opening(first)).isEqualTo(REFUSED);
-        assertThat(TestBed.now(first.engine.terminate(both.id(), ALICE))).isTrue();
+        assertThat(bed.now(first.engine.terminate(both.id(), ALICE))).isTrue();
         assertOpens(first);
     }
 
@@ -106,7 +106,7 @@ class PrincipalQuotaTest {
     void aSessionThatItsClientEndsOnAnotherNodeMakesRoom() {
         Session ended = busy(first);
         busy(first);
-        assertThat(TestBed.now(second.engine.terminate(ended.id(), ALICE))).isTrue();
+        assertThat(bed.now(second.engine.terminate(ended.id(), ALICE))).isTrue();
         assertOpens(second);
         assertThat(first.has(ended, ALICE)).isFalse();
     }

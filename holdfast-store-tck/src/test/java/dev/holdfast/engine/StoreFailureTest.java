@@ -276,7 +276,8 @@ class StoreFailureTest {
             durable.pass(Duration.ofSeconds(12));
             assertThat(drained).isCompleted();
             assertThat(durable.news.heard).endsWith("parked");
-            assertThat(post.aborted).isTrue();
+            assertThat(post.reason()).isEqualTo(EndReason.STORE_FAILED);
+            assertThat(post.headDue()).isFalse();
             durable.store.refuseAppends = false;
         }
     }

@@ -3,6 +3,7 @@ package dev.holdfast.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.Call;
+import dev.holdfast.EndReason;
 import dev.holdfast.Refusal;
 import dev.holdfast.Session;
 import dev.holdfast.SessionState;
@@ -113,13 +114,25 @@ class TooLargeTest {
     }
 
     @Test
-    void aCallWhoseStartIsTooLargeIsRefusedAndTheNextOneRuns() {
+    void aCallWhoseRequestIsTooLargeToBeKeptRunsAndIsNotRunAgain() {
         node.backend.harmless = "reads";
         Session session = limited();
-        assertThat(TestBed.now(session.call(List.of(largeRequest(Wire.id(1), "reads")))))
-                .isEqualTo(new Call.Refused(Refusal.BODY_SIZE));
+        Connection call = bed.connected(session.call(List.of(largeRequest(Wire.id(1), "reads"))));
+        assertThat(bed.record(session).running().values())
+                .singleElement()
+                .satisfies(running -> assertThat(running.extension()).isEmpty());
+        node.backend.life().call(1).respond();
+        assertThat(bed.read(call)).containsExactly("result 1");
+        assertThat(bed.members(session)).as("no new epoch").hasSize(1);
+    }
+
+    @Test
+    void aCallWhoseIdIsTooLargeForTheStoreIsRefusedAndTheNextOneRuns() {
+        Session session = limited();
+        RequestId id = new RequestId("\"" + LARGE + "\"");
+        Connection call = bed.connected(session.call(List.of(Wire.request(id, "tools/call", JournalChange.NONE))));
+        assertThat(call.reason()).isEqualTo(EndReason.STORE_FAILED);
         bed.post(session, 2);
-        assertThat(node.backend.life().calls).hasSize(1);
         assertThat(bed.record(session).running()).hasSize(1);
     }
 

@@ -54,17 +54,24 @@ class UnreadJournalTest {
     }
 
     private void sets(Session session, String what) {
-        assertThat(TestBed.now(session.notify(Wire.notification(what, new JournalChange.Put(what)))))
+        assertThat(bed.now(session.notify(Wire.notification(what, new JournalChange.Put(what)))))
                 .isEmpty();
         bed.settle();
+    }
+
+    /** The second node knows of it, and could not read it at once. */
+    private void setsUnread(Session session, String what) {
+        second.store.fail(FlakyCluster.Question.LOOK, true);
+        sets(session, what);
+        second.store.fail(FlakyCluster.Question.LOOK, false);
     }
 
     @Test
     void aStoreThatDoesNotAnswerFillsNoLog() {
         Session here = first.open();
         Session there = second.find(here);
-        sets(here, INITIALIZED);
         second.store.fail(FlakyCluster.Question.LOOK, true);
+        sets(here, INITIALIZED);
         for (int i = 1; i <= 100; i++) {
             assertThat(there.call(TestBed.requests(i)).toCompletableFuture()).isCompletedExceptionally();
         }
@@ -81,8 +88,9 @@ class UnreadJournalTest {
     void aCallThatDoesNotRunForItIsToldInTheLog() {
         Session here = first.open();
         Session there = second.find(here);
-        sets(here, INITIALIZED);
         second.store.fail(FlakyCluster.Question.LOOK, true);
+        sets(here, INITIALIZED);
+        log.list.clear();
         assertThat(there.call(TestBed.requests(1)).toCompletableFuture()).isCompletedExceptionally();
         assertThat(log.list)
                 .extracting(ILoggingEvent::getFormattedMessage)
@@ -97,7 +105,7 @@ class UnreadJournalTest {
         Session here = first.open();
         Session there = second.find(here);
         bed.post(there, 1);
-        sets(here, INITIALIZED);
+        setsUnread(here, INITIALIZED);
         Connection call = bed.post(here, 2);
         first.die();
         bed.pass(ClusterBed.LEASE.plusMillis(1));
@@ -129,7 +137,7 @@ class UnreadJournalTest {
         Lifetime brief = TestBed.LIFETIME.withCall(Duration.ofSeconds(1));
         Session here = ((Opening.Opened) TestBed.now(first.engine.open(Wire.initialize(), "", brief))).session();
         Session there = second.find(here);
-        sets(here, INITIALIZED);
+        setsUnread(here, INITIALIZED);
         second.store.hold(FlakyCluster.Question.LOOK);
         CompletionStage<Call.Outcome> outcome = there.call(TestBed.requests(1));
         bed.settle();
@@ -151,7 +159,7 @@ class UnreadJournalTest {
     void aSessionWhoseRecordIsDamagedEndsAtItsNextCall() {
         Session here = first.open();
         Session there = second.find(here);
-        sets(here, INITIALIZED);
+        setsUnread(here, INITIALIZED);
         second.store.damage(FlakyCluster.Question.LOOK);
         assertThat(TestBed.now(there.call(TestBed.requests(1)))).isEqualTo(new Call.Closed(EndReason.RESTORE_FAILED));
         assertThat(second.news.heard).endsWith(ENDED);
@@ -162,7 +170,7 @@ class UnreadJournalTest {
     void aSessionWhoseJournalMakesNoSenseEndsAtItsNextCall() {
         Session here = first.open();
         Session there = second.find(here);
-        sets(here, "nonsense");
+        setsUnread(here, "nonsense");
         assertThat(TestBed.now(there.call(TestBed.requests(1)))).isEqualTo(new Call.Closed(EndReason.RESTORE_FAILED));
         assertThat(second.news.heard).endsWith(ENDED);
         isGone(here);
@@ -174,7 +182,7 @@ class UnreadJournalTest {
         Session here = first.open();
         Session there = second.find(here);
         bed.post(there, 1);
-        sets(here, "nonsense");
+        setsUnread(here, "nonsense");
         Connection call = bed.post(here, 2);
         first.die();
         bed.pass(ClusterBed.LEASE.plusMillis(1));
@@ -205,10 +213,11 @@ class UnreadJournalTest {
         try (ClusterBed once = ClusterBed.once(2)) {
             Session here = once.node(0).open();
             Session there = once.node(1).find(here);
-            once.node(1).store.decreeSendings(FlakyCluster.Fate.LOST);
-            assertThat(TestBed.now(there.notify(Wire.notification(INITIALIZED, new JournalChange.Put(INITIALIZED)))))
+            once.node(0).store.fail(FlakyCluster.Question.LOOK, true);
+            assertThat(once.now(there.notify(Wire.notification(INITIALIZED, new JournalChange.Put(INITIALIZED)))))
                     .isEmpty();
             once.settle();
+            once.node(0).store.fail(FlakyCluster.Question.LOOK, false);
             once.node(0).store.damage(FlakyCluster.Question.LOOK);
             CompletionStage<Call.Outcome> outcome = there.call(TestBed.requests(1));
             once.settle();
