@@ -1,9 +1,9 @@
 package dev.holdfast.cluster;
 
 import dev.holdfast.StoreUnavailableException;
+import dev.holdfast.log.StoreQuestion;
+import dev.holdfast.log.StoreQuestion.UnreadableException;
 import dev.holdfast.session.ClusterMembership;
-import dev.holdfast.session.StoreQuestion;
-import dev.holdfast.session.StoreQuestion.UnreadableException;
 import dev.holdfast.spi.StaleEpochException;
 import dev.holdfast.spi.TooLargeException;
 import dev.holdfast.spi.UnreadableSessionException;

@@ -2,9 +2,9 @@ package dev.holdfast.cluster;
 
 import dev.holdfast.cluster.SharedSessionStore.Member;
 import dev.holdfast.cluster.SharedSessionStore.Part;
+import dev.holdfast.log.StoreQuestion;
 import dev.holdfast.session.LiveSession;
 import dev.holdfast.session.SingleFlight;
-import dev.holdfast.session.StoreQuestion;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.StreamId;
 import java.util.Optional;

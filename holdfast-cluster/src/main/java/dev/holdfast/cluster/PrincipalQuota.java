@@ -1,7 +1,7 @@
 package dev.holdfast.cluster;
 
+import dev.holdfast.log.StoreQuestion;
 import dev.holdfast.session.ClusterMembership;
-import dev.holdfast.session.StoreQuestion;
 import dev.holdfast.spi.SessionKey;
 import java.util.List;
 import java.util.Map;

@@ -12,14 +12,14 @@ import dev.holdfast.Refusal;
 import dev.holdfast.Unavailable;
 import dev.holdfast.engine.ParkedSessions.Left;
 import dev.holdfast.engine.ParkedSessions.Parked;
+import dev.holdfast.log.StoreQuestion;
+import dev.holdfast.log.StoreQuestion.UnreadableException;
 import dev.holdfast.session.ClusterMembership;
 import dev.holdfast.session.Journal;
 import dev.holdfast.session.LiveSession;
 import dev.holdfast.session.RecordState;
 import dev.holdfast.session.SessionHost;
 import dev.holdfast.session.SingleFlight;
-import dev.holdfast.session.StoreQuestion;
-import dev.holdfast.session.StoreQuestion.UnreadableException;
 import dev.holdfast.spi.Backend;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.Event;
@@ -175,7 +175,8 @@ final class SessionRegistry {
     private CompletionStage<Opening> admit(LiveSession session, CompletionStage<Void> created, Opening opening) {
         CompletionStage<Boolean> room = cluster.takeRoom(session);
         return created.whenComplete((done, failure) -> {
-                    if (failure != null && !(causeOf(failure).getCause() instanceof IllegalStateException)) {
+                    Throwable cause = StoreQuestion.causeOf(failure);
+                    if (cause != null && !(cause.getCause() instanceof IllegalStateException)) {
                         // the store may have it all the same, unless it has another one of that name
                         session.end().forget();
                         room.thenAccept(has -> cluster.leaveRoom(session));
@@ -266,7 +267,7 @@ final class SessionRegistry {
                     if (!(finding instanceof Found)) {
                         parked.gone(key);
                     }
-                    if (failure != null && causeOf(failure) instanceof UnreadableException unreadable) {
+                    if (StoreQuestion.causeOf(failure) instanceof UnreadableException unreadable) {
                         host.telemetry.unreadable(id, unreadable);
                         return deleteStored(key, id, principal, EndReason.RESTORE_FAILED);
                     }
@@ -390,8 +391,8 @@ final class SessionRegistry {
     /** Whether the store has a session of these kinds; one that cannot be read may be any. */
     private CompletionStage<Boolean> isKept(SessionKey key, Predicate<String> kinds) {
         return StoreQuestion.ask(() -> host.store().look(key)).handle((look, failure) -> {
-            if (failure != null && !(causeOf(failure) instanceof UnreadableException)) {
-                throw new CompletionException(causeOf(failure));
+            if (failure != null && !(StoreQuestion.causeOf(failure) instanceof UnreadableException)) {
+                throw new CompletionException(StoreQuestion.causeOf(failure));
             }
             return failure != null
                     || look.filter(kept -> kinds.test(kept.record().kind())).isPresent();
@@ -406,12 +407,6 @@ final class SessionRegistry {
             host.telemetry.closedInStore(id, principal, why);
             return Optional.of(new Missing());
         });
-    }
-
-    private static Throwable causeOf(Throwable failure) {
-        return failure instanceof CompletionException wrapped && wrapped.getCause() != null
-                ? wrapped.getCause()
-                : failure;
     }
 
     /**

@@ -8,7 +8,6 @@ import dev.holdfast.spi.SessionStore;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -158,7 +157,7 @@ public final class SessionLog implements StreamCursor.Log {
     /** Decides what was appended; returns what is to be next. */
     private Outbox.Turn decide(@Nullable Throwable failure, Step step) {
         synchronized (lock) {
-            outbox.decided(causeOf(failure), step);
+            outbox.decided(StoreQuestion.causeOf(failure), step);
             return outbox.conclude(step);
         }
     }
@@ -177,12 +176,6 @@ public final class SessionLog implements StreamCursor.Log {
                 ? done.<@Nullable Throwable>handle((nothing, failure) -> failure)
                         .join()
                 : null;
-    }
-
-    private static @Nullable Throwable causeOf(@Nullable Throwable failure) {
-        return failure instanceof CompletionException wrapped && wrapped.getCause() != null
-                ? wrapped.getCause()
-                : failure;
     }
 
     /** The store knows the session under this key from now on. */

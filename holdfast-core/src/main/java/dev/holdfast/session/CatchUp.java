@@ -2,7 +2,7 @@ package dev.holdfast.session;
 
 import dev.holdfast.log.SessionLog;
 import dev.holdfast.log.Step;
-import dev.holdfast.session.StoreQuestion.UnreadableException;
+import dev.holdfast.log.StoreQuestion.UnreadableException;
 import dev.holdfast.spi.BackendConnection;
 import dev.holdfast.spi.CallSink;
 import dev.holdfast.spi.EventKind;

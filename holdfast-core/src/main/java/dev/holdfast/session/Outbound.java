@@ -8,6 +8,7 @@ import dev.holdfast.log.LiveStream;
 import dev.holdfast.log.Pending;
 import dev.holdfast.log.SessionLog;
 import dev.holdfast.log.Step;
+import dev.holdfast.log.StoreQuestion;
 import dev.holdfast.spi.Backend;
 import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.InboundMessage;

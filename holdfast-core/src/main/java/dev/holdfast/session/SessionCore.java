@@ -11,10 +11,11 @@ import dev.holdfast.log.Outbox;
 import dev.holdfast.log.Pending;
 import dev.holdfast.log.SessionLog;
 import dev.holdfast.log.Step;
+import dev.holdfast.log.StoreQuestion;
+import dev.holdfast.log.StoreQuestion.LeaseLostException;
 import dev.holdfast.log.Streams;
 import dev.holdfast.session.Lifecycle.Move;
 import dev.holdfast.session.LiveCall.Cancellation;
-import dev.holdfast.session.StoreQuestion.LeaseLostException;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.InboundMessage;
@@ -138,7 +139,7 @@ public abstract class SessionCore {
     }
 
     public String shortId() {
-        return id.length() <= 8 ? id : id.substring(0, 8);
+        return Telemetry.shortened(id);
     }
 
     public String revision() {

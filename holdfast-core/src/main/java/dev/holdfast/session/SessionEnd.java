@@ -4,6 +4,7 @@ import dev.holdfast.EndReason;
 import dev.holdfast.SessionState;
 import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.log.Step;
+import dev.holdfast.log.StoreQuestion;
 import dev.holdfast.session.Lifecycle.Move;
 import dev.holdfast.session.Lifecycle.State;
 import dev.holdfast.spi.Epoch;

@@ -3,6 +3,7 @@ package dev.holdfast.session;
 import dev.holdfast.Quota;
 import dev.holdfast.SessionLimits;
 import dev.holdfast.log.EngineClock;
+import dev.holdfast.log.StoreQuestion;
 import dev.holdfast.log.StreamSetting;
 import dev.holdfast.spi.Backend;
 import dev.holdfast.spi.Epoch;

@@ -1,5 +1,6 @@
 package dev.holdfast.session;
 
+import dev.holdfast.log.StoreQuestion;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;

@@ -2,6 +2,7 @@ package dev.holdfast.upstream;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.holdfast.client.wire.ExchangeEnd;
 import dev.holdfast.client.wire.HttpSender;
 import dev.holdfast.json.backend.LogText;
 import java.net.ConnectException;
@@ -17,7 +18,6 @@ import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -70,7 +70,7 @@ final class WatchedSender implements HttpSender {
         });
         end.whenComplete((taken, failure) -> {
             if (failure != null && !headed.get()) {
-                broke(request, cause(failure));
+                broke(request, ExchangeEnd.unwrap(failure));
             }
         });
         return end;
@@ -85,11 +85,6 @@ final class WatchedSender implements HttpSender {
     /** A server may answer a stream with its first message only. That a proxy does not wait for it says nothing of the server. */
     private static boolean isStream(HttpRequest request) {
         return request.method().equals("GET");
-    }
-
-    private static Throwable cause(Throwable failure) {
-        Throwable cause = failure.getCause();
-        return failure instanceof CompletionException && cause != null ? cause : failure;
     }
 
     private void broke(HttpRequest request, Throwable failure) {

@@ -1,4 +1,4 @@
-package dev.holdfast.session;
+package dev.holdfast.log;
 
 import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.spi.UnreadableSessionException;
