@@ -18,7 +18,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.function.Supplier;
+import java.util.function.LongFunction;
 
 /** How clients of sessions come to read streams: each takes the stream's token, which ends whoever reads it, wherever that is. */
 final class SharedReaders {
@@ -70,8 +70,9 @@ final class SharedReaders {
     }
 
     /** From its token to its first read a reader has the stream alone on this node. */
-    private <T> CompletionStage<T> alone(LiveSession here, StreamId stream, Supplier<CompletionStage<T>> reading) {
-        return tails.alone(here, stream, reading);
+    private <T> CompletionStage<T> taking(
+            LiveSession here, StreamId stream, String writer, LongFunction<CompletionStage<T>> reading) {
+        return tails.alone(here, stream, () -> take(here, stream, writer).thenCompose(reading::apply));
     }
 
     private Resume closed(LiveSession here) {
@@ -79,24 +80,24 @@ final class SharedReaders {
     }
 
     CompletionStage<Resume> listen(LiveSession here) {
-        return alone(
+        return taking(
                 here,
                 StreamId.LISTENING,
-                () -> take(here, StreamId.LISTENING, NOBODY)
-                        .thenCompose(token -> store.look(here.key()).thenApply(look -> {
-                            if (look.isEmpty()) {
-                                return closed(here);
-                            }
-                            Source source = listening(look.get());
-                            long confirmed = Math.min(
-                                    here.readers().confirmed(look.get().record()),
-                                    source.extent().last());
-                            boolean missed = source.extent().trimmed() > confirmed;
-                            StreamCursor.Start start = new StreamCursor.Start(
-                                    0, confirmed, look.get().epoch());
-                            writers.listened(here, confirmed);
-                            return begin(here, source, token, new Place(start, missed), Attachment.LISTENED);
-                        })));
+                NOBODY,
+                token -> store.look(here.key()).thenApply(look -> {
+                    if (look.isEmpty()) {
+                        return closed(here);
+                    }
+                    Source source = listening(look.get());
+                    long confirmed = Math.min(
+                            here.readers().confirmed(look.get().record()),
+                            source.extent().last());
+                    boolean missed = source.extent().trimmed() > confirmed;
+                    StreamCursor.Start start =
+                            new StreamCursor.Start(0, confirmed, look.get().epoch());
+                    writers.listened(here, confirmed);
+                    return begin(here, source, token, new Place(start, missed), Attachment.LISTENED);
+                }));
     }
 
     private static Source listening(Look look) {
@@ -106,17 +107,14 @@ final class SharedReaders {
     /** Reads the stream of a call that another node runs, from its start. */
     CompletionStage<StreamReader> first(LiveSession here, Started call, List<RequestId> requests) {
         StreamCursor.Start start = new StreamCursor.Start(0, 0, call.epoch());
-        return alone(
-                here,
-                call.stream(),
-                () -> take(here, call.stream(), NOBODY).thenApply(token -> {
-                    StoreTail tail = new StoreTail(
-                            here, store, writers, tails, call.stream(), call.writer(), token, start, requests);
-                    if (!tails.begin(here, tail, Attachment.STARTED)) {
-                        tail.endReading();
-                    }
-                    return tail.cursor();
-                }));
+        return taking(here, call.stream(), NOBODY, token -> {
+            StoreTail tail =
+                    new StoreTail(here, store, writers, tails, call.stream(), call.writer(), token, start, requests);
+            if (!tails.begin(here, tail, Attachment.STARTED)) {
+                tail.endReading();
+            }
+            return CompletableFuture.completedFuture(tail.cursor());
+        });
     }
 
     CompletionStage<Resume> resume(LiveSession here, EventId after) {
@@ -144,36 +142,28 @@ final class SharedReaders {
     }
 
     private CompletionStage<Resume> resumeHere(LiveSession here, EventId after) {
-        return alone(
-                here,
-                after.stream(),
-                () -> take(here, after.stream(), NOBODY).thenCompose(token -> {
-                    store.membership(here.key()).ifPresent(own -> {
-                        own.keep(here::writes);
-                        own.reads(after.stream(), token);
-                    });
-                    return here.resume(after);
-                }));
+        return taking(here, after.stream(), NOBODY, token -> {
+            store.membership(here.key()).ifPresent(own -> {
+                own.keep(here::writes);
+                own.reads(after.stream(), token);
+            });
+            return here.resume(after);
+        });
     }
 
     private CompletionStage<Resume> resume(LiveSession here, Source source, EventId after) {
-        return alone(
-                here,
-                source.stream(),
-                () -> take(here, source.stream(), source.writer())
-                        .thenCompose(token -> goOn(here, source, token, after)));
+        return taking(here, source.stream(), source.writer(), token -> goOn(here, source, token, after));
     }
 
     /** What the store has lost shows in a look that comes after the token. */
     private CompletionStage<Resume> resumeListening(LiveSession here, EventId after) {
-        return alone(
+        return taking(
                 here,
                 StreamId.LISTENING,
-                () -> take(here, StreamId.LISTENING, NOBODY)
-                        .thenCompose(token -> store.look(here.key())
-                                .thenCompose(look -> look.isEmpty()
-                                        ? is(closed(here))
-                                        : goOn(here, listening(look.get()), token, after))));
+                NOBODY,
+                token -> store.look(here.key())
+                        .thenCompose(look ->
+                                look.isEmpty() ? is(closed(here)) : goOn(here, listening(look.get()), token, after)));
     }
 
     private CompletionStage<Resume> goOn(LiveSession here, Source source, long token, EventId after) {
