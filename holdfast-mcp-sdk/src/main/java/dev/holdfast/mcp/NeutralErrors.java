@@ -1,6 +1,7 @@
 package dev.holdfast.mcp;
 
 import dev.holdfast.LogThrottle;
+import dev.holdfast.json.backend.LogText;
 import io.modelcontextprotocol.json.McpJsonMapper;
 import io.modelcontextprotocol.spec.McpError;
 import io.modelcontextprotocol.spec.McpSchema.JSONRPCResponse.JSONRPCError;
@@ -23,8 +24,6 @@ final class NeutralErrors {
     private static final int MOST_LOGGED = 2000;
     /** A longer message most often quotes what the client sent. */
     private static final int LONGEST_MESSAGE = 16 << 10;
-
-    private static final int SHOWN_OF_ID = 8;
 
     /**
      * Texts that nobody has written for a client. The quantifiers are possessive where a text could repeat what they match: it
@@ -78,10 +77,9 @@ final class NeutralErrors {
         if (words && !causes) {
             return error;
         }
-        String shortId = sessionId.substring(0, Math.min(sessionId.length(), SHOWN_OF_ID));
         lines.write(more -> log.warn(
                 "session {}: not told to the client: error {}: {} {}{}",
-                shortId,
+                LogText.shortId(sessionId),
                 error.code(),
                 shown(message),
                 shown(written),

@@ -516,7 +516,6 @@ final class UpstreamConnection
     }
 
     String shortId() {
-        String id = listening.sessionId();
-        return id.length() <= 8 ? id : id.substring(0, 8);
+        return LogText.shortId(listening.sessionId());
     }
 }

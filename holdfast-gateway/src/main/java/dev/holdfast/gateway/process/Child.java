@@ -55,13 +55,10 @@ public final class Child {
      * @param session the session's id, empty while it has none
      */
     public record Name(String own, Supplier<String> session) {
-        /** A whole id is a credential. */
-        private static final int SHORT = 8;
-
         @Override
         public String toString() {
             String id = session.get();
-            return id.isEmpty() ? own : own + " (session " + id.substring(0, Math.min(SHORT, id.length())) + ")";
+            return id.isEmpty() ? own : own + " (session " + LogText.shortId(id) + ")";
         }
     }
 

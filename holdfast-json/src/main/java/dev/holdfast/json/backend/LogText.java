@@ -25,4 +25,9 @@ public final class LogText {
     public static String shortened(String text) {
         return text.length() <= SHORT ? text : text.substring(0, SHORT) + "...";
     }
+
+    /** The beginning of a session id: the whole id is a credential. */
+    public static String shortId(String id) {
+        return id.substring(0, Math.min(id.length(), 8));
+    }
 }
