@@ -1,7 +1,5 @@
 package dev.holdfast.servlet.http;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import dev.holdfast.Call;
 import dev.holdfast.EndReason;
 import dev.holdfast.Refusal;
@@ -364,11 +362,7 @@ public final class Exchange {
             return json(HttpServletResponse.SC_OK, json);
         }
         // it has no id: there is nothing to come back for
-        String line = new String(json, UTF_8).replace('\r', ' ').replace('\n', ' ');
-        return answer(
-                HttpServletResponse.SC_OK,
-                SseFraming.EVENT_STREAM,
-                ("event: message\ndata: " + line + "\n\n").getBytes(UTF_8));
+        return answer(HttpServletResponse.SC_OK, SseFraming.EVENT_STREAM, SseFraming.body(json));
     }
 
     /** Answers with a status and no body. */

@@ -53,6 +53,15 @@ public record SseFraming(String endpoint, String session, boolean ids, boolean t
         return new SseFraming(endpoint, start, returns, returns, !agent.startsWith(WITHOUT_RETRY));
     }
 
+    /** A stream of one message without an id, as a whole. */
+    public static byte[] body(byte[] json) {
+        SseFrames frames = new SseFrames();
+        frames.addEvent("", "", json);
+        byte[] all = new byte[frames.size()];
+        frames.take(all.length).get(all);
+        return all;
+    }
+
     @Override
     public String contentType() {
         return EVENT_STREAM;
