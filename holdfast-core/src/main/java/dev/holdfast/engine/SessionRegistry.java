@@ -80,6 +80,8 @@ final class SessionRegistry {
 
     private final DeletionPause pause = new DeletionPause();
 
+    private record Name(SessionKey key, String id, String principal) {}
+
     SessionRegistry(
             SessionHost host,
             ClusterMembership cluster,
@@ -221,7 +223,7 @@ final class SessionRegistry {
         SessionKey key = SessionKey.of(id, principal);
         Optional<LiveSession> session = live.get(key);
         if (session.isEmpty()) {
-            return host.durable ? restore(key, id, principal) : MISSING;
+            return host.durable ? restore(new Name(key, id, principal)) : MISSING;
         }
         if (session.get().touch()) {
             return CompletableFuture.completedFuture(new Found(cluster.view(session.get())));
@@ -231,13 +233,13 @@ final class SessionRegistry {
                 : MISSING;
     }
 
-    private CompletionStage<Finding> restore(SessionKey key, String id, String principal) {
+    private CompletionStage<Finding> restore(Name name) {
         if (host.draining()) {
             return CompletableFuture.completedFuture(new Unavailable(Refusal.DRAINING));
         }
-        return moves.of(key, () -> live.has(key) ? AGAIN : claim(key, id, principal))
+        return moves.of(name.key, () -> live.has(name.key) ? AGAIN : claim(name))
                 .thenCompose(finding -> finding.<CompletionStage<Finding>>map(CompletableFuture::completedFuture)
-                        .orElseGet(() -> find(id, principal)));
+                        .orElseGet(() -> find(name.id, name.principal)));
     }
 
     /**
@@ -246,30 +248,30 @@ final class SessionRegistry {
      * where there is no room for that, it is not claimed. Where nodes share the store, nothing is remembered of such a session, which
      * may live on with another node: the store is asked each time whether it exists.
      */
-    private CompletionStage<Optional<Finding>> claim(SessionKey key, String id, String principal) {
+    private CompletionStage<Optional<Finding>> claim(Name name) {
+        SessionKey key = name.key;
         Optional<Parked> was = parked.remove(key);
         Optional<Left> counted = parked.back(key);
-        boolean asks = cluster.anyNodeRestores() || was.isPresent() || !parked.hasRoom(principal, 0);
-        Optional<Refusal> refusal = asks ? wouldRefuse(principal) : Optional.empty();
+        boolean asks = cluster.anyNodeRestores() || was.isPresent() || !parked.hasRoom(name.principal, 0);
+        Optional<Refusal> refusal = asks ? wouldRefuse(name.principal) : Optional.empty();
         BiConsumer<Epoch, Duration> turnedAway = (epoch, left) -> {
             if (!cluster.anyNodeRestores()) {
                 parked.add(
                         key,
                         was.map(known -> known.claimed(epoch))
-                                .orElseGet(
-                                        () -> new Parked(id, principal, epoch, 0, host.clock.now(), left.toNanos())));
+                                .orElseGet(() -> new Parked(
+                                        name.id, name.principal, epoch, 0, host.clock.now(), left.toNanos())));
             }
         };
-        CompletionStage<Finding> found = refusal.isPresent()
-                ? refused(key, new Unavailable(refusal.get()))
-                : claimStored(key, id, principal, turnedAway);
+        CompletionStage<Finding> found =
+                refusal.isPresent() ? refused(key, new Unavailable(refusal.get())) : claimStored(name, turnedAway);
         return found.handle((finding, failure) -> {
                     if (!(finding instanceof Found)) {
                         parked.gone(key);
                     }
                     if (StoreQuestion.causeOf(failure) instanceof UnreadableException unreadable) {
-                        host.telemetry.unreadable(id, unreadable);
-                        return deleteStored(key, id, principal, EndReason.RESTORE_FAILED);
+                        host.telemetry.unreadable(name.id, unreadable);
+                        return deleteStored(name, EndReason.RESTORE_FAILED);
                     }
                     if (finding instanceof Missing) {
                         was.ifPresent(this::expired);
@@ -353,7 +355,7 @@ final class SessionRegistry {
         SessionKey key = SessionKey.of(id, principal);
         Optional<LiveSession> session = live.get(key);
         if (session.isEmpty()) {
-            return host.durable ? terminateStored(key, id, principal, kinds) : NO;
+            return host.durable ? terminateStored(new Name(key, id, principal), kinds) : NO;
         }
         if (!kinds.test(session.get().listensOnly() ? SessionRecord.LISTENING_SESSION : SessionRecord.SESSION)) {
             return NO;
@@ -366,26 +368,26 @@ final class SessionRegistry {
                 : NO;
     }
 
-    private CompletionStage<Boolean> terminateStored(
-            SessionKey key, String id, String principal, Predicate<String> kinds) {
+    private CompletionStage<Boolean> terminateStored(Name name, Predicate<String> kinds) {
         AtomicBoolean found = new AtomicBoolean();
         Supplier<CompletionStage<Optional<Finding>>> termination =
-                () -> isKept(key, kinds).thenCompose(kept -> {
+                () -> isKept(name.key, kinds).thenCompose(kept -> {
                     found.set(kept);
                     return kept
-                            ? deleteStored(key, id, principal, EndReason.TERMINATED)
+                            ? deleteStored(name, EndReason.TERMINATED)
                             : CompletableFuture.completedFuture(Optional.of(new Missing()));
                 });
-        return moves.of(key, () -> live.has(key) ? AGAIN : termination.get()).thenCompose(finding -> {
-            boolean gone = finding.filter(Missing.class::isInstance).isPresent();
-            if (gone) {
-                parked.gone(key);
-            }
-            return gone
-                    ? CompletableFuture.completedFuture(found.get())
-                    // somebody else has moved it meanwhile
-                    : terminate(id, principal, kinds);
-        });
+        return moves.of(name.key, () -> live.has(name.key) ? AGAIN : termination.get())
+                .thenCompose(finding -> {
+                    boolean gone = finding.filter(Missing.class::isInstance).isPresent();
+                    if (gone) {
+                        parked.gone(name.key);
+                    }
+                    return gone
+                            ? CompletableFuture.completedFuture(found.get())
+                            // somebody else has moved it meanwhile
+                            : terminate(name.id, name.principal, kinds);
+                });
     }
 
     /** Whether the store has a session of these kinds; one that cannot be read may be any. */
@@ -400,11 +402,10 @@ final class SessionRegistry {
     }
 
     /** Lets the store forget a session that is in nobody's memory. */
-    private CompletionStage<Optional<Finding>> deleteStored(
-            SessionKey key, String id, String principal, EndReason why) {
-        return StoreQuestion.ask(() -> host.store().delete(key)).thenApply(done -> {
-            parked.remove(key);
-            host.telemetry.closedInStore(id, principal, why);
+    private CompletionStage<Optional<Finding>> deleteStored(Name name, EndReason why) {
+        return StoreQuestion.ask(() -> host.store().delete(name.key)).thenApply(done -> {
+            parked.remove(name.key);
+            host.telemetry.closedInStore(name.id, name.principal, why);
             return Optional.of(new Missing());
         });
     }
@@ -414,12 +415,10 @@ final class SessionRegistry {
      *
      * @param turnedAway gets the session's epoch and how long it still has, if it finds no place
      */
-    private CompletionStage<Finding> claimStored(
-            SessionKey key, String id, String principal, BiConsumer<Epoch, Duration> turnedAway) {
-        return StoreQuestion.ask(() -> host.store().claim(key, host.random.nextInt()))
-                .thenCompose(claim -> claim.isEmpty()
-                        ? MISSING
-                        : orForgotten(key, () -> bring(key, id, principal, claim.get(), turnedAway)));
+    private CompletionStage<Finding> claimStored(Name name, BiConsumer<Epoch, Duration> turnedAway) {
+        return StoreQuestion.ask(() -> host.store().claim(name.key, host.random.nextInt()))
+                .thenCompose(claim ->
+                        claim.isEmpty() ? MISSING : orForgotten(name.key, () -> bring(name, claim.get(), turnedAway)));
     }
 
     /** What was claimed and is not let in, for whatever reason, does not stay with this node. */
@@ -432,36 +431,24 @@ final class SessionRegistry {
     }
 
     private CompletionStage<Finding> bring(
-            SessionKey key,
-            String id,
-            String principal,
-            SessionStore.Claim claim,
-            BiConsumer<Epoch, Duration> turnedAway) {
+            Name name, SessionStore.Claim claim, BiConsumer<Epoch, Duration> turnedAway) {
         RecordState.Seed origin = UnreadableException.read(() -> RecordState.Seed.kept(claim));
-        if (origin.lifetime().grace().isZero()) {
-            // its connection broke when its process ended, unless another node has it
-            return host.remove(key, claim.epoch())
-                    .thenCompose(gone -> gone ? MISSING : enterClaimed(key, id, principal, origin, claim, turnedAway));
-        }
-        return enterClaimed(key, id, principal, origin, claim, turnedAway);
+        // without a grace period: its connection broke when its process ended, unless another node has it
+        CompletionStage<Boolean> over = origin.lifetime().grace().isZero() ? host.remove(name.key, claim.epoch()) : NO;
+        return over.thenCompose(gone -> gone ? MISSING : enterClaimed(name, origin, claim, turnedAway));
     }
 
     private CompletionStage<Finding> enterClaimed(
-            SessionKey key,
-            String id,
-            String principal,
-            RecordState.Seed origin,
-            SessionStore.Claim claim,
-            BiConsumer<Epoch, Duration> turnedAway) {
-        Optional<Refusal> refusal = live.enter(principal, host::draining);
+            Name name, RecordState.Seed origin, SessionStore.Claim claim, BiConsumer<Epoch, Duration> turnedAway) {
+        Optional<Refusal> refusal = live.enter(name.principal, host::draining);
         if (refusal.isPresent()) {
             turnedAway.accept(claim.epoch(), Duration.ofMillis(claim.record().expiresAt() - expiryClock.millis()));
             return CompletableFuture.completedFuture(new Unavailable(refusal.get()));
         }
-        LiveSession session = new LiveSession(host, principal, origin);
+        LiveSession session = new LiveSession(host, name.principal, origin);
         Map<StreamId, List<Event>> events = new LinkedHashMap<>();
-        return read(key, claim, events)
-                .thenApply(whole -> whole && lives(claim) ? admit(session, id, claim, events) : new Missing())
+        return read(name.key, claim, events)
+                .thenApply(whole -> whole && lives(claim) ? admit(session, name.id, claim, events) : new Missing())
                 .whenComplete((finding, failure) -> {
                     if (failure != null || finding instanceof Missing) {
                         session.end().abandon();
