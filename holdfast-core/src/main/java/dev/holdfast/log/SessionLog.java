@@ -157,7 +157,7 @@ public final class SessionLog implements StreamCursor.Log {
     /** Decides what was appended; returns what is to be next. */
     private Outbox.Turn decide(@Nullable Throwable failure, Step step) {
         synchronized (lock) {
-            outbox.decided(StoreQuestion.causeOf(failure), step);
+            outbox.decided(failure == null ? null : StoreQuestion.causeOf(failure), step);
             return outbox.conclude(step);
         }
     }
