@@ -74,7 +74,7 @@ class BrokenStreamTest {
         private void write(SseChannel channel) {
             try {
                 while (true) {
-                    channel.write(ByteBuffer.wrap(new byte[] {':', '\n', '\n'}));
+                    channel.write(ByteBuffer.wrap(new byte[] {':', '\n', '\n'}), false);
                     channel.flush();
                 }
             } catch (IOException e) {

@@ -95,6 +95,19 @@ class HeadersTest {
     }
 
     @Test
+    void proxiesAreToldToPassStreamsOnAndNotAnswersThatAreWhole() {
+        try (RawConnection listening = server.session().send(server.session().get());
+                RawConnection call = server.session().send(echo())) {
+            RawConnection.Head stream = listening.head();
+            assertThat(stream.header("X-Accel-Buffering")).hasValue("no");
+            assertThat(stream.header("Cache-Control")).hasValue("no-cache, no-transform");
+            RawConnection.Head whole = call.head();
+            assertThat(whole.header("X-Accel-Buffering")).isEmpty();
+            assertThat(whole.header("Cache-Control")).isEmpty();
+        }
+    }
+
+    @Test
     void aPostWithoutATypeIsRefused() {
         refusal(echo().without("Content-Type")).assertIs(415, INVALID_REQUEST, "Content-Type");
     }

@@ -44,6 +44,8 @@ final class FloorServlet extends HttpServlet {
         AsyncContext context = request.startAsync(request, response);
         context.setTimeout(0);
         head(response);
+        response.setHeader("Cache-Control", "no-cache, no-transform");
+        response.setHeader("X-Accel-Buffering", "no");
         ServletOutputStream out = response.getOutputStream();
         out.write(ByteBuffer.wrap(COMMENT));
         out.flush();
@@ -57,8 +59,6 @@ final class FloorServlet extends HttpServlet {
 
     private static void head(HttpServletResponse response) {
         response.setHeader("Content-Type", "text/event-stream;charset=utf-8");
-        response.setHeader("Cache-Control", "no-cache, no-transform");
-        response.setHeader("X-Accel-Buffering", "no");
     }
 
     /** Writes an event to each open response, one after the other. */

@@ -120,8 +120,6 @@ public final class SseChannel implements AsyncListener, WriteListener {
             throws IOException {
         response.setStatus(HttpServletResponse.SC_OK);
         response.setHeader("Content-Type", contentType);
-        response.setHeader("Cache-Control", "no-cache, no-transform");
-        response.setHeader("X-Accel-Buffering", "no");
         this.request = request;
         this.response = response;
         this.out = response.getOutputStream();
@@ -227,8 +225,14 @@ public final class SseChannel implements AsyncListener, WriteListener {
     /**
      * Writes bytes of an array; until {@link #startAsync} this may wait for the client. Without a {@link #flush} the container sends the
      * last bytes of a response as it likes best when that is completed.
+     *
+     * @param last whether the response ends with them: an answer to a POST that is whole needs no word to proxies, which may keep it
      */
-    public void write(ByteBuffer bytes) throws IOException {
+    public void write(ByteBuffer bytes, boolean last) throws IOException {
+        if (!begun && !(last && request.getMethod().equals("POST"))) {
+            response.setHeader("Cache-Control", "no-cache, no-transform");
+            response.setHeader("X-Accel-Buffering", "no");
+        }
         // more than the most need not be counted
         written = Math.min(MOST_BYTES, written + bytes.remaining());
         writtenOnRequestThread |= Thread.currentThread() == requestThread;

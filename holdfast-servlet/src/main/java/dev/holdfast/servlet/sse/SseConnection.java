@@ -475,7 +475,7 @@ public final class SseConnection implements SseChannel.Listener, StreamReader.Wa
             }
             // the container keeps the last bytes of an answer that is whole until the response is complete
             flush = async || closing == null || ready;
-            channel.write(slice);
+            channel.write(slice, closing != null && !ready);
         } else if (channel.mustNotBlock()) {
             goAsync();
         } else {
