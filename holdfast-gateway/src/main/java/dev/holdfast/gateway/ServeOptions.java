@@ -73,19 +73,19 @@ record ServeOptions(
                     Knobs.BASE_URL);
             return Optional.empty();
         }
-        String path = settings.get(Knobs.PATH);
-        String stream = settings.get(Knobs.SSE_PATH);
-        String messages = settings.get(Knobs.MESSAGE_PATH);
-        boolean alike = stream.endsWith(messages) || messages.endsWith(stream);
-        if (!alike) {
-            HttpSseOptions sse = HttpSseOptions.DEFAULT.withPaths(stream, messages);
-            if (path.equals("/") || !sse.conflictsWith(path)) {
-                return Optional.of(sse.withReconnectGrace(settings.get(Knobs.SSE_RECONNECT_GRACE))
-                        .withBase(settings.find(Knobs.BASE_URL).orElse("")));
+        List<Knob<String>> paths = List.of(Knobs.PATH, Knobs.SSE_PATH, Knobs.MESSAGE_PATH);
+        paths.forEach(path -> paths.forEach(end -> {
+            if (path != end && settings.get(path).endsWith(settings.get(end))) {
+                throw new IllegalArgumentException(path.name() + ", which is " + settings.get(path)
+                        + ", must not end with " + end.name() + ", which is " + settings.get(end)
+                        + ": change one of them, or give --no-sse");
             }
-        }
-        throw new IllegalArgumentException(
-                "none of --path, --sse-path and --message-path may end with another (or use --no-sse)");
+        }));
+        return Optional.of(new HttpSseOptions(
+                settings.get(Knobs.SSE_PATH),
+                settings.get(Knobs.MESSAGE_PATH),
+                settings.get(Knobs.SSE_RECONNECT_GRACE),
+                settings.find(Knobs.BASE_URL).orElse("")));
     }
 
     <T> T get(Knob<T> knob) {

@@ -357,10 +357,14 @@ public final class HoldfastTransportProviderBuilder {
      * @throws IllegalArgumentException if a knob is out of its range, or two paths could be taken for each other
      */
     public HoldfastTransportProvider build() {
-        if (edge.httpSse().filter(sse -> sse.conflictsWith(mcpEndpoint)).isPresent()) {
-            throw new IllegalArgumentException(
-                    "mcpEndpoint " + mcpEndpoint + " and the paths of HTTP+SSE must not end with one another");
-        }
+        edge.httpSse().filter(sse -> sse.conflictsWith(mcpEndpoint)).ifPresent(sse -> {
+            boolean stream = mcpEndpoint.endsWith(sse.path()) || sse.path().endsWith(mcpEndpoint);
+            throw new IllegalArgumentException("mcpEndpoint, which is " + mcpEndpoint + ", and "
+                    + (stream
+                            ? "sseEndpoint, which is " + sse.path()
+                            : "messageEndpoint, which is " + sse.messagePath())
+                    + ", must not end with one another");
+        });
         return new HoldfastTransportProvider(this);
     }
 }

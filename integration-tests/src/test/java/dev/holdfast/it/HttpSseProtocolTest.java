@@ -483,7 +483,13 @@ class HttpSseProtocolTest {
 
         assertThatThrownBy(builder::build)
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining("/mcp/message");
+                .hasMessage(
+                        "mcpEndpoint, which is /mcp/message, and messageEndpoint, which is /message, must not end with"
+                                + " one another");
+        assertThatThrownBy(builder.mcpEndpoint("/sse")::build)
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage(
+                        "mcpEndpoint, which is /sse, and sseEndpoint, which is /sse, must not end with one another");
         assertThatThrownBy(() -> builder.messageEndpoint("/mcp/sse")).isInstanceOf(IllegalArgumentException.class);
     }
 }
