@@ -20,6 +20,14 @@ public interface ClusterBus {
     /** How many bytes of messages an inbox holds at least, before it takes no more: one more message fills it. */
     int INBOX_BYTES = 64 << 20;
 
+    /**
+     * How long at most what it carries may take to answer: the lease of a node must be longer, for else one late answer would end it.
+     * Zero where nobody knows.
+     */
+    default Duration answersWithin() {
+        return Duration.ZERO;
+    }
+
     /** Begins a lease: the incarnation lives, and its inbox is empty. Fails with an {@link IllegalStateException} if it lives already. */
     CompletionStage<Void> begin(String node, Duration lease);
 

@@ -86,6 +86,11 @@ final class Lease {
         this.setting = engine.setting();
         this.inbox = inbox;
         this.lost = lost;
+        if (setting.lease().compareTo(bus.answersWithin()) <= 0) {
+            throw new IllegalArgumentException("lease must be longer than the " + bus.answersWithin()
+                    + " for which the store may not answer, got " + setting.lease()
+                    + ": give the node a longer lease, or the store a shorter timeout");
+        }
     }
 
     private long now() {

@@ -179,8 +179,8 @@ public final class SessionEngineBuilder {
 
     /**
      * How long other nodes that share the store wait for this one when it is silent, 500 ms to 5 minutes: then what it ran is ended by
-     * them, or run again. A node that has not reached the store for so long gives up its sessions until it has, and its clients come
-     * back to other nodes. Default 3 s.
+     * them, or run again. It must be longer than the store may take to answer. A node that has not reached the store for so long gives
+     * up its sessions until it has, and its clients come back to other nodes. Default 3 s.
      */
     public SessionEngineBuilder lease(Duration value) {
         if (isOutside(value, Duration.ofMillis(500), Duration.ofMinutes(5))) {
@@ -194,7 +194,11 @@ public final class SessionEngineBuilder {
         return value.compareTo(least) < 0 || value.compareTo(most) > 0;
     }
 
-    /** Builds the engine; {@link SessionEngine#start} makes it watch the time. */
+    /**
+     * Builds the engine; {@link SessionEngine#start} makes it watch the time.
+     *
+     * @throws IllegalArgumentException if the {@link #lease} is not longer than a store that nodes share may take to answer
+     */
     public SessionEngine build() {
         return new SessionEngine(this);
     }

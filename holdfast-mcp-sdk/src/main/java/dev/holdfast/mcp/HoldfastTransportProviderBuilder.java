@@ -313,8 +313,8 @@ public final class HoldfastTransportProviderBuilder {
     }
 
     /**
-     * How long other nodes that share the store wait for this one when it is silent, 500 ms to 5 minutes; then what it ran is ended by
-     * them, or run again. Default 3 s.
+     * How long other nodes that share the store wait for this one when it is silent, 500 ms to 5 minutes, and longer than the store
+     * may take to answer; then what it ran is ended by them, or run again. Default 3 s.
      */
     public HoldfastTransportProviderBuilder lease(Duration value) {
         return engine(engine -> engine.lease(value));
@@ -354,7 +354,8 @@ public final class HoldfastTransportProviderBuilder {
     /**
      * Builds the transport; the SDK server that is built on it starts it.
      *
-     * @throws IllegalArgumentException if a knob is out of its range, or two paths could be taken for each other
+     * @throws IllegalArgumentException if a knob is out of its range, two paths could be taken for each other, or the {@link #lease} is not
+     *     longer than the store may take to answer
      */
     public HoldfastTransportProvider build() {
         edge.httpSse().filter(sse -> sse.conflictsWith(mcpEndpoint)).ifPresent(sse -> {

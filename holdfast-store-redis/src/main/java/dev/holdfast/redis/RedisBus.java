@@ -58,6 +58,11 @@ final class RedisBus implements ClusterBus, AutoCloseable {
         return owner.map(service -> service.enter(connections, prefix)).orElse(CompletableFuture.completedFuture(null));
     }
 
+    @Override
+    public Duration answersWithin() {
+        return connections.connector().settings.timeout();
+    }
+
     /** Enters first: Redis may have lost whose the prefix is, and another service may have come. */
     @Override
     public CompletionStage<Void> begin(String node, Duration lease) {

@@ -68,7 +68,7 @@ final class RedisConnector implements AutoCloseable {
         thread.setDaemon(true);
         return thread;
     });
-    private final Settings settings;
+    final Settings settings;
     private final ClientResources resources;
     private final AbstractRedisClient client;
     private final Supplier<CompletionStage<Commands>> connect;

@@ -106,7 +106,7 @@ public final class RedisStoreBuilder {
 
     /**
      * How long Redis may take to answer, 50 ms to 1 minute: a command that takes longer fails, and a connection on which nothing comes for
-     * so long is replaced. Also how long a connection may take to be ready. Set it below the lease of a node. Default 2 s.
+     * so long is replaced. Also how long a connection may take to be ready. It must be shorter than the lease of a node. Default 2 s.
      */
     public RedisStoreBuilder timeout(Duration value) {
         if (value.compareTo(Duration.ofMillis(50)) < 0 || value.compareTo(Duration.ofMinutes(1)) > 0) {

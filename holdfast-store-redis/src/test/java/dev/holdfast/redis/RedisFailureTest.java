@@ -72,6 +72,13 @@ class RedisFailureTest {
     }
 
     @Test
+    void aNodeIsToldHowLongAnAnswerMayTake() {
+        try (RedisStore patient = open(Duration.ofSeconds(7))) {
+            assertThat(patient.bus().answersWithin()).isEqualTo(Duration.ofSeconds(7));
+        }
+    }
+
+    @Test
     void whatAFrozenRedisDoesNotAnswerFailsInTimeAndBlocksNobody() {
         hasten();
         server.freeze();

@@ -2,6 +2,7 @@ package dev.holdfast.engine;
 
 import static dev.holdfast.cluster.SharedSessionStore.NO_TOKEN;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.Call;
 import dev.holdfast.EndReason;
@@ -34,6 +35,19 @@ class ClusterFailureTest {
 
     private final ClusterBed.Node first = bed.node(0);
     private final ClusterBed.Node second = bed.node(1);
+
+    @Test
+    void aLeaseThatOneLateAnswerWouldEndIsRefused() {
+        assertThatThrownBy(() -> bed.start(network -> network.answersWithin = ClusterBed.LEASE))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage(
+                        "lease must be longer than the PT3S for which the store may not answer, got PT3S: give the node a"
+                                + " longer lease, or the store a shorter timeout");
+        assertThat(bed.start(network -> network.answersWithin = ClusterBed.LEASE.minusMillis(1))
+                        .open()
+                        .state())
+                .isEqualTo(SessionState.IDLE);
+    }
 
     @Test
     void callsAreRefusedWhileTheStoreTakesNoCommitsThoughItRenewsLeases() {

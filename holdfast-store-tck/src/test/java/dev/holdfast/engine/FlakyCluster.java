@@ -102,6 +102,9 @@ final class FlakyCluster implements SharedSessionStore {
     /** Of how many bytes the store takes a commit or a message at most. */
     int mostBytes = Integer.MAX_VALUE;
 
+    /** How long it says that an answer may take. */
+    Duration answersWithin = Duration.ZERO;
+
     /** Whether the next inbox cannot be opened. */
     boolean withoutInbox;
 
@@ -380,6 +383,11 @@ final class FlakyCluster implements SharedSessionStore {
 
     /** The bus over the same network. */
     private final class Bus implements ClusterBus {
+        @Override
+        public Duration answersWithin() {
+            return answersWithin;
+        }
+
         @Override
         public CompletionStage<Void> begin(String node, Duration lease) {
             breakLease();
