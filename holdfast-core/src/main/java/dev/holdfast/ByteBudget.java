@@ -21,11 +21,11 @@ import org.jspecify.annotations.Nullable;
  * The memory that all messages of a node may take together: its histories, its requests, what waits for backends, and what backends
  * send. Each part of the node counts its own bytes, and registers that count with {@link #count}; so a small message costs nothing here.
  *
- * <p>A large message of a backend takes room from its first bytes until it was passed on. While there is no room, nobody reads the rest of it,
- * and the connection or pipe holds its server back. Messages that wait are served in their order. If every message that holds room waits
- * itself, or its server pauses, the first one that waits goes on beyond the room for messages, one at a time; a part of the budget is reserved
- * for it. A message is given up after some time if it keeps another one waiting, or if there is no room for it at all: the budget is never
- * exceeded. Holds no thread. Safe for use by any thread.
+ * <p>A large message of a backend takes room from its first bytes until it was passed on. While there is no room, nobody reads the rest of
+ * it, and the connection or pipe holds its server back. Messages that wait are served in their order. If every message that holds room
+ * waits itself, or its server pauses, the first one that waits goes on beyond the room for messages, one at a time; a part of the budget is
+ * reserved for it. A message is given up after some time if it keeps another one waiting, or if there is no room for it at all: the budget
+ * is never exceeded. Holds no thread. Safe for use by any thread.
  */
 public final class ByteBudget {
     /** A message of at most so many bytes takes no room. */
@@ -138,8 +138,8 @@ public final class ByteBudget {
 
     /**
      * Takes room for a message that waits until its backend reads it; false if there is none. Together such messages may take as much as
-     * large messages of backends; a message that is the only one to wait for its backend may take as much again. A backend that does not read
-     * thus rarely delays others.
+     * large messages of backends; a message that is the only one to wait for its backend may take as much again. A backend that does not
+     * read thus rarely delays others.
      *
      * @param before how much waits for the same backend already, in bytes, without what is being written
      */

@@ -67,8 +67,8 @@ public interface SessionLifecycleListener {
 
     /**
      * A session has ended: one in memory, one that this engine has parked (told when the store has deleted it), or one that it ends in the
-     * store. Not called for one that waits in the store when this process ends. Where nodes share the store, not called for one that was parked either, and {@link
-     * EndReason#TAKEN_OVER} says only that it has left this node: it may come back.
+     * store. Not called for one that waits in the store when this process ends. Where nodes share the store, not called for one that was
+     * parked either, and {@link EndReason#TAKEN_OVER} says only that it has left this node: it may come back.
      */
     default void onSessionClosed(String sessionId, EndReason reason) {}
 

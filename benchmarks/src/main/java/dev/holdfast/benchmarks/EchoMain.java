@@ -6,7 +6,10 @@ import dev.holdfast.benchmarks.load.Target;
 import dev.holdfast.benchmarks.load.Workload;
 import java.time.Duration;
 
-/** Calls of the echo tool at one server, for something else to watch it. Arguments: {@code connections}, {@code shared=1} for one session, {@code warmup}, {@code seconds}, and the server. */
+/**
+ * Calls of the echo tool at one server, for something else to watch it. Arguments: {@code connections}, {@code shared=1} for one session,
+ * {@code warmup}, {@code seconds}, and the server.
+ */
 final class EchoMain {
     private EchoMain() {}
 

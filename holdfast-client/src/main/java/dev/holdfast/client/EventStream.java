@@ -439,8 +439,8 @@ final class EventStream implements StreamHandler {
 
     /**
      * Finds out that a connection which resumed the stream brings nothing. Some servers accept the cursor, send the head, and then nothing.
-     * Others replay the events of all streams and then send no new ones: if the server is known to do that, the connection is ended, so that
-     * the stream is resumed once more. The wait doubles each time, until something new comes.
+     * Others replay the events of all streams and then send no new ones: if the server is known to do that, the connection is ended, so
+     * that the stream is resumed once more. The wait doubles each time, until something new comes.
      */
     private final class StaleStreamWatchdog {
         private static final long FIRST_MILLIS = 5_000;

@@ -53,7 +53,7 @@ final class MessageBodies {
                 && message.id().equals(request.id());
     }
 
-    /** Whether a message is an error for this very request that may mean the session: there is no code for that, and servers take one of theirs. */
+    /** Whether a message is an error for this very request that may mean the session: no code says that, and servers take their own. */
     static boolean mayDenySession(Envelope request, Envelope message) {
         return isErrorFor(request, message) && mayDenySession(message.bytes());
     }

@@ -28,8 +28,8 @@ public sealed interface Outcome {
         }
 
         /**
-         * The server's own words, where the body is a JSON-RPC error, as the error for a request: a server that has not read the id, or does
-         * not tell it, gives another one or null.
+         * The server's own words, where the body is a JSON-RPC error, as the error for a request: a server that has not read the id, or
+         * does not tell it, gives another one or null.
          *
          * @param id that of the request
          */

@@ -10,8 +10,8 @@ import java.util.concurrent.CompletionStage;
 import java.util.function.UnaryOperator;
 
 /**
- * How HTTP requests to a server look. They are sent under the name {@code Holdfast} unless the application gives them another: the JDK's own
- * would be that of a client which fails on the {@code retry:} of a stream, so that servers might not send one.
+ * How HTTP requests to a server look. They are sent under the name {@code Holdfast} unless the application gives them another: the JDK's
+ * own would be that of a client which fails on the {@code retry:} of a stream, so that servers might not send one.
  *
  * @param template each request starts as a copy of this
  * @param customizer adds to each

@@ -19,8 +19,8 @@ final class Retry {
     private volatile @Nullable Future<?> pending;
 
     /**
-     * Counts the broken connections of a session, so that its watch hears when the first one breaks and when all are back. If the last one is
-     * given up, the outage ends when the server is reached the next time. Thread-safe.
+     * Counts the broken connections of a session, so that its watch hears when the first one breaks and when all are back. If the last one
+     * is given up, the outage ends when the server is reached the next time. Thread-safe.
      */
     static final class OutageState {
         private final SessionWatch watch;

@@ -62,7 +62,7 @@ public abstract class ServerSession extends StreamOwner {
         NEVER
     }
 
-    /** A session that the server has opened when it was asked whether it has lost another one. It ends soon unless somebody goes on in it. */
+    /** A session that the server has opened when it was asked whether it has lost another one. It ends soon unless somebody uses it. */
     public static final class Successor {
         private static final long LIFE_MILLIS = 30_000;
 
@@ -121,7 +121,7 @@ public abstract class ServerSession extends StreamOwner {
     /** Sends a notification or a response. It may arrive twice. */
     public abstract CompletionStage<Outcome> post(Envelope message, Object context);
 
-    /** Opens the stream for what belongs to no request, if it is not open; a session that begins with {@code initialize} does so by itself. */
+    /** Opens the stream for what belongs to no request, if it is not open; a session that begins with {@code initialize} does so itself. */
     public abstract void listen(Object context);
 
     /** The id that the server gave the session; a server without sessions gives none. */

@@ -26,7 +26,7 @@ public interface SessionWatch {
     /** The server had lost a session that is held. Another one has taken its place. */
     default void sessionReplaced() {}
 
-    /** The listening stream could not be had for as long as the retry policy allows. It is opened again when a message reaches the server. */
+    /** The listening stream could not be had for as long as the retry policy allows. A message that reaches the server opens it again. */
     default void listeningGivenUp() {}
 
     /** Something was given up or ignored that the application may want to know of. */

@@ -191,8 +191,8 @@ final class LimitedBackend implements Backend {
         /**
          * Places that are all free.
          *
-         * @param makeRoom ends a connection that nobody uses, of a principal, or of any for the empty one, and returns when its end has begun;
-         *     false if all are in use
+         * @param makeRoom ends a connection that nobody uses, of a principal, or of any for the empty one, and returns when its end has
+         *     begun; false if all are in use
          * @param clock tells nanoseconds
          * @param executor where those go on who have waited; they may block there
          */

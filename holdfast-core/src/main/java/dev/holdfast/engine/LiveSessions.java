@@ -32,8 +32,8 @@ import java.util.function.Predicate;
  *
  * <p>Sessions that were never used go first, so that a storm of {@code initialize} evicts itself, unless they are so few that they
  * may well be in their handshake; then those that are detached, then those that are idle; of each kind the one that has waited
- * longest. What was used waits in the store from then on, where that outlives this process. What is attached or runs a call never goes. Choosing
- * and going are two steps: a session that was used in between stays, and another is chosen.
+ * longest. What was used waits in the store from then on, where that outlives this process. What is attached or runs a call never goes.
+ * Choosing and going are two steps: a session that was used in between stays, and another is chosen.
  */
 final class LiveSessions {
     /** How many of the never used are remembered, so that a storm does not have to look at all sessions for each of its own. */

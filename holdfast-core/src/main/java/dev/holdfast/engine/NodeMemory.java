@@ -26,8 +26,8 @@ import java.util.function.ToLongFunction;
 /**
  * What all sessions keep, counted, and who makes room when that is too much: the largest histories are lowered to one level, as
  * water is let out of a lake, so that the small ones lose nothing. The level is never lower than a fair share, the limit over the
- * sessions that keep something. Where a named principal has more than its share of the limit, its sessions alone come down. A session that cannot come down to it, since what it holds must not be dropped, keeps that; if it
- * is too much even so, the sessions that hold most end.
+ * sessions that keep something. Where a named principal has more than its share of the limit, its sessions alone come down. A session that
+ * cannot come down to it, since what it holds must not be dropped, keeps that; if it is too much even so, the sessions that hold most end.
  *
  * <p>Counting is safe for use by any thread, under a lock too; one thread at a time makes room, outside of one.
  */
@@ -102,7 +102,7 @@ final class NodeMemory implements StreamSetting.NodeTotal {
         return bytes.exceeded() || events.exceeded();
     }
 
-    /** Makes room where that is needed, unless somebody else is at it, who looks again when that has helped. Not called under the lock of a session. */
+    /** Makes room where needed, unless somebody else is at it, who looks again when that has helped. Not called under a session's lock. */
     void makeRoom() {
         boolean possible = true;
         while (possible && exceeded() && busy.compareAndSet(false, true)) {

@@ -315,8 +315,8 @@ public final class SessionEngine implements AutoCloseable {
     }
 
     /**
-     * Drains without waiting for running calls, and returns when that is done: some 12 s at most, though a connection or a backend did not end.
-     * Then the engine's own scheduler is shut down. Not to be called on a thread of the scheduler, which the drain needs.
+     * Drains without waiting for running calls, and returns when that is done: some 12 s at most, though a connection or a backend did not
+     * end. Then the engine's own scheduler is shut down. Not to be called on a thread of the scheduler, which the drain needs.
      */
     @Override
     public void close() {

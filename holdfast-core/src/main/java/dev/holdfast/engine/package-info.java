@@ -1,4 +1,4 @@
-/** All sessions of one node: finding, opening, restoring, bounding and draining them. Start at {@link dev.holdfast.engine.SessionEngine}. */
+/** Finds, opens, restores, bounds and drains all sessions of one node. Start at {@link dev.holdfast.engine.SessionEngine}. */
 @NullMarked
 package dev.holdfast.engine;
 

@@ -74,7 +74,7 @@ public final class EngineClock {
         return now;
     }
 
-    /** A duration as people read it, without what is below a millisecond: {@code 12 s}, {@code 1.5 s}, {@code 250 ms}, {@code 23 min 5 s}, {@code 2 h}. */
+    /** A duration as people read it, without what is below a millisecond: {@code 1.5 s}, {@code 250 ms}, {@code 23 min 5 s}. */
     public static String text(Duration duration) {
         long millis = duration.toMillis();
         if (millis < MILLIS_OF_SECOND) {

@@ -143,7 +143,7 @@ final class BackendSlot {
         return existed(step) ? addAll(users, step) : users;
     }
 
-    /** There was a backend on another node or in another process. False, and nothing changes, if there was one here or the slot is closed. */
+    /** There was a backend on another node or in another process. False, and no change, if there was one here or the slot is closed. */
     boolean existed(Step step) {
         boolean first = state == State.NEW;
         state = first ? State.EMPTY : state;

@@ -13,7 +13,8 @@ import java.util.Optional;
 
 /**
  * A call of the client that is on its way to the node that has the backend, be it this one. Its requests are in flight from its {@link
- * #begin} to its {@link #end}: they count like those that run here, and one that is cancelled is not sent any more. Meanwhile the session stays, and a drain waits.
+ * #begin} to its {@link #end}: they count like those that run here, and one that is cancelled is not sent any more. Meanwhile the session
+ * stays, and a drain waits.
  */
 public final class CallOnItsWay {
     private final SessionCore core;

@@ -57,7 +57,7 @@ public interface ClusterMembership extends Cluster {
         /** Whether a session has one backend in the whole cluster. */
         boolean backendExistsOnce();
 
-        /** Ends a session of a principal that nobody uses on this node; completes with its name when it has left memory, empty if there is none. */
+        /** Ends a session of a principal that nobody uses on this node; completes with its name when it is gone, empty if there is none. */
         CompletionStage<Optional<SessionKey>> endOne(String principal);
 
         /** Does something elsewhere, where it may block; false if nobody does it. */

@@ -393,7 +393,7 @@ public abstract class SessionCore {
         });
     }
 
-    /** Tells whoever has asked that nobody will answer any more: behind the readers and senders of this step, for it may go on working here. */
+    /** Tells whoever has asked that nobody will answer: behind the readers and senders of this step, for it may go on working here. */
     void giveUp(OpenRequests.Question question, Step step) {
         RequestId asked = Objects.requireNonNull(question.node().event.id());
         step.thenLast(() -> answer(question.incarnation(), errorFor(asked, GIVEN_UP)));

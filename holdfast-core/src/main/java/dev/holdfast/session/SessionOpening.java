@@ -150,8 +150,8 @@ public final class SessionOpening {
     }
 
     /**
-     * Makes the session what the store has kept of it: its journal, its streams, and a definite end for every call that ran when it was last
-     * in memory. Returns what waits for a fresh backend: the calls that are to be run again.
+     * Makes the session what the store has kept of it: its journal, its streams, and a definite end for every call that ran when it was
+     * last in memory. Returns what waits for a fresh backend: the calls that are to be run again.
      */
     private List<BackendSlot.User> remember(Claim claim, Map<StreamId, List<Event>> events, Step step) {
         claim.record().journal().forEach((key, bytes) -> remember(key, bytes, step));

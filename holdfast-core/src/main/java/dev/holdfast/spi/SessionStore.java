@@ -34,8 +34,8 @@ public interface SessionStore extends AutoCloseable {
     int EPOCHS_KEPT = 64;
 
     /**
-     * How many offsets a stream leaves out when it goes on after the store may have lost its last events. That is more than a client can have
-     * seen of the lost ones, so that no offset is given twice.
+     * How many offsets a stream leaves out when it goes on after the store may have lost its last events. That is more than a client can
+     * have seen of the lost ones, so that no offset is given twice.
      */
     long LEFT_OUT = 1 << 20;
 
@@ -97,7 +97,7 @@ public interface SessionStore extends AutoCloseable {
         return Optional.empty();
     }
 
-    /** What makes an engine one of the nodes that share this store; empty where sessions are used by one node at a time. By default empty. */
+    /** What makes an engine one of the nodes that share this store; empty where one node at a time uses a session. By default empty. */
     default Optional<ClusterSupport> cluster() {
         return Optional.empty();
     }

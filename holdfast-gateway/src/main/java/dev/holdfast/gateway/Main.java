@@ -102,8 +102,8 @@ public final class Main {
     }
 
     /**
-     * Refuses a word that is not in the encoding of the locale. The JVM has put replacement characters into it, or they stood there before: a
-     * path would be another one, and a child would get question marks. The word itself is not told, since it may be a secret.
+     * Refuses a word that is not in the encoding of the locale. The JVM has put replacement characters into it, or they stood there before:
+     * a path would be another one, and a child would get question marks. The word itself is not told, since it may be a secret.
      */
     private static void requireReadable(String... args) {
         int end = Arrays.asList(args).indexOf(END_OF_OPTIONS);

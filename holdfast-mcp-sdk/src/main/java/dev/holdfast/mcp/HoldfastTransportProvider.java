@@ -29,7 +29,8 @@ import reactor.core.publisher.Mono;
 /**
  * A Streamable HTTP transport for a server of the official SDK whose sessions outlive their connections. It takes the place of
  * {@code HttpServletStreamableServerTransportProvider}: another class name and another import are the whole migration. With
- * {@link HoldfastTransportProviderBuilder#sseEndpoint} it takes the place of {@code HttpServletSseServerTransportProvider} too, for the same server.
+ * {@link HoldfastTransportProviderBuilder#sseEndpoint} it takes the place of {@code HttpServletSseServerTransportProvider} too, for the
+ * same server.
  *
  * <p>A broken connection ends neither session nor running calls; a client that comes back with {@code Last-Event-ID} gets what
  * it missed, once and in order. What the server sends while no client listens is kept.

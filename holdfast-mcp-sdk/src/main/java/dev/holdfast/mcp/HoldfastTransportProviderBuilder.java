@@ -32,8 +32,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Builds a {@link HoldfastTransportProvider}. The knobs of the official builder have their official names, meanings and defaults,
- * but for {@link #sessionSweepInterval} and the default of {@link #maxRequestSize}; each throws {@link IllegalArgumentException} if a value is out of its range. For one thread
- * at a time.
+ * but for {@link #sessionSweepInterval} and the default of {@link #maxRequestSize}; each throws {@link IllegalArgumentException} if a value
+ * is out of its range. For one thread at a time.
  */
 public final class HoldfastTransportProviderBuilder {
     private static final String PART = "(?!\\.{1,2}(?:/|$))[A-Za-z0-9._~!$&'()+,=:@-]++";
@@ -118,8 +118,8 @@ public final class HoldfastTransportProviderBuilder {
     }
 
     /**
-     * How often clients that listen are pinged by JSON-RPC, 1 ms to 36,500 days; null for never. Default 30 minutes, as in mcp-core 2.1.0; 2.0.0
-     * pings nobody unless it is told to.
+     * How often clients that listen are pinged by JSON-RPC, 1 ms to 36,500 days; null for never. Default 30 minutes, as in mcp-core 2.1.0;
+     * 2.0.0 pings nobody unless it is told to.
      */
     public HoldfastTransportProviderBuilder keepAliveInterval(@Nullable Duration value) {
         if (value != null && (value.compareTo(Duration.ofMillis(1)) < 0 || value.compareTo(LONGEST_KEEP_ALIVE) > 0)) {
@@ -298,7 +298,8 @@ public final class HoldfastTransportProviderBuilder {
 
     /**
      * When a session whose last connection broke leaves memory and waits in the store, if that outlives this process: 10
-     * seconds to 365 days; where nodes share the store, also one whose last connection ended in order. Its session of the SDK's server is closed then. Default 10 minutes.
+     * seconds to 365 days; where nodes share the store, also one whose last connection ended in order. Its session of the SDK's server is
+     * closed then. Default 10 minutes.
      */
     public HoldfastTransportProviderBuilder parkAfter(Duration value) {
         return engine(engine -> engine.parkAfter(value));

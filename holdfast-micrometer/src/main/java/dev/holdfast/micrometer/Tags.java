@@ -3,7 +3,7 @@ package dev.holdfast.micrometer;
 import java.util.Locale;
 import java.util.Set;
 
-/** How values are written as tags. A client or a server may choose any text, and a registry keeps each for ever: what is not known is "other". */
+/** How values are written as tags. A peer may choose any text, and a registry keeps each for ever: what is not known is "other". */
 final class Tags {
     static final String OTHER = "other";
 

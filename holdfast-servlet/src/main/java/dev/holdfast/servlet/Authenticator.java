@@ -5,8 +5,9 @@ import java.security.Principal;
 import java.util.Objects;
 
 /**
- * Tells which principal sends a request. It is called once for every request but {@code OPTIONS}, when Host and Origin have been checked and before
- * anything else is looked at; on the container's thread, so it must not wait for long. Where it throws or returns null, the answer is 500.
+ * Tells which principal sends a request. It is called once for every request but {@code OPTIONS}, when Host and Origin have been checked
+ * and before anything else is looked at; on the container's thread, so it must not wait for long. Where it throws or returns null, the
+ * answer is 500.
  *
  * <p>A session is found only by the principal that opened it: a client that changes its token must stay the same principal.
  *

@@ -13,8 +13,9 @@ import java.util.stream.Stream;
  * enough for all requests. The URL and the scopes have up to 2,048 characters together, for containers and proxies bound the heads of
  * responses. Holdfast does not serve the metadata, the application does.
  *
- * @param resourceMetadata the URL of the protected resource metadata (RFC 9728), of http or https and in ASCII, without credentials and fragment; as clients
- *     reach it, so the public one behind a reverse proxy. Empty: clients look at the well-known places of their own accord
+ * @param resourceMetadata the URL of the protected resource metadata (RFC 9728), of http or https and in ASCII, without credentials and
+ *     fragment; as clients reach it, so the public one behind a reverse proxy. Empty: clients look at the well-known places of their own
+ *     accord
  * @param scopes the scopes that the request needs, each a {@code scope-token} of RFC 6749: printable ASCII without blanks, {@code "} and
  *     {@code \}; those that the client has and is to keep belong to them. Empty: clients go by the metadata
  * @see <a href="https://modelcontextprotocol.io/specification/2025-11-25/basic/authorization#protected-resource-metadata-discovery-requirements">MCP

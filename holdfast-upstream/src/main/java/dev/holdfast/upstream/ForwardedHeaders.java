@@ -17,8 +17,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Which headers of clients' requests reach an upstream, such as {@code Authorization}. Give the same object to
  * {@link UpstreamBackendBuilder#forward} and to {@code EdgeOptions.Builder#context}: it takes the headers from a request as the context of
- * its messages. Each message takes along those of its own request; what is sent without one takes those of the session's latest request. They
- * are never logged. Immutable.
+ * its messages. Each message takes along those of its own request; what is sent without one takes those of the session's latest request.
+ * They are never logged. Immutable.
  */
 public final class ForwardedHeaders implements Function<HttpServletRequest, Object> {
     /** No header. */
@@ -88,7 +88,7 @@ public final class ForwardedHeaders implements Function<HttpServletRequest, Obje
         return names.isEmpty() ? InboundMessage.NO_CONTEXT : Values.of(request, names);
     }
 
-    /** Headers of a client's request on their way to the upstream. Two are equal that are the same to an upstream; they are never logged. */
+    /** Headers of a client's request on their way to the upstream. Two are equal that are the same to it; they are never logged. */
     static final class Values {
         private final List<Header> headers;
 

@@ -47,8 +47,8 @@ import org.eclipse.jetty.util.thread.ScheduledExecutorScheduler;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Jetty's client, for one upstream, with the proxy that the JVM names. It sends what it is told to and does nothing of its own: no redirects,
- * no cookies, no credentials, no compression.
+ * Jetty's client, for one upstream, with the proxy that the JVM names. It sends what it is told to and does nothing of its own: no
+ * redirects, no cookies, no credentials, no compression.
  */
 record JettyClient(HttpClient http, Executor threads) implements UpstreamHttp.Client {
     private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(10);
@@ -134,8 +134,8 @@ record JettyClient(HttpClient http, Executor threads) implements UpstreamHttp.Cl
     }
 
     /**
-     * The body of a request, in one part: it is written together with the head. It counts as sent from the moment when a connection takes it,
-     * unless that one's first write or its TLS handshake fails: then none of it has left.
+     * The body of a request, in one part: it is written together with the head. It counts as sent from the moment when a connection takes
+     * it, unless that one's first write or its TLS handshake fails: then none of it has left.
      */
     private static final class Body implements Request.Content {
         private final MarkedBody body;

@@ -34,9 +34,9 @@ import org.slf4j.LoggerFactory;
 /**
  * An MCP server behind a URL, in any language, as the backend of an engine: each session of the engine has one of its own there. It speaks
  * Streamable HTTP, and HTTP+SSE to a server that has nothing else. A session of the engine holds though the one at the server does not: a
- * connection that breaks is resumed where the server gives event ids, a server that is away is tried again, and one that has lost the session
- * gets another one with the client's {@code initialize}, log level and subscriptions. What may have been executed is sent again only if
- * {@code tools/list} calls it read-only or idempotent; else it ends with an error that says so.
+ * connection that breaks is resumed where the server gives event ids, a server that is away is tried again, and one that has lost the
+ * session gets another one with the client's {@code initialize}, log level and subscriptions. What may have been executed is sent again
+ * only if {@code tools/list} calls it read-only or idempotent; else it ends with an error that says so.
  *
  * <p>Messages pass as the bytes they are. Progress, cancellation and the server's own requests pass in both directions.
  *
@@ -128,8 +128,8 @@ public final class UpstreamBackend implements Backend, AutoCloseable {
     }
 
     /**
-     * Ends the threads of its own; to be called once its sessions have ended. With Jetty's client this breaks what is still on its way; with
-     * the JDK's, connections end with their sessions. What the caller brought stays open.
+     * Ends the threads of its own; to be called once its sessions have ended. With Jetty's client this breaks what is still on its way;
+     * with the JDK's, connections end with their sessions. What the caller brought stays open.
      */
     @Override
     public void close() {

@@ -43,9 +43,9 @@ public final class UpstreamBackendBuilder {
     }
 
     /**
-     * The headers of clients' requests that the server gets too. The same object has to be {@code EdgeOptions.Builder#context} of the servlet
-     * that serves the sessions. They are not stored, so with any of them a session that comes back from a store waits for its client's next
-     * request, and no call is run again after a restart. Default none, not even {@code Authorization}.
+     * The headers of clients' requests that the server gets too. The same object has to be {@code EdgeOptions.Builder#context} of the
+     * servlet that serves the sessions. They are not stored, so with any of them a session that comes back from a store waits for its
+     * client's next request, and no call is run again after a restart. Default none, not even {@code Authorization}.
      */
     public UpstreamBackendBuilder forward(ForwardedHeaders value) {
         forwarded = Objects.requireNonNull(value, "forwarded");
@@ -65,8 +65,8 @@ public final class UpstreamBackendBuilder {
     }
 
     /**
-     * How long a connection may be silent before it counts as broken, a wait for the head of an answer included, 0 to 1 hour. Default 0: three
-     * times the rhythm of the server's heartbeats, at least 10 s, and no limit while it has sent none.
+     * How long a connection may be silent before it counts as broken, a wait for the head of an answer included, 0 to 1 hour. Default 0:
+     * three times the rhythm of the server's heartbeats, at least 10 s, and no limit while it has sent none.
      */
     public UpstreamBackendBuilder maxSilence(Duration value) {
         limits = limits.withSilence(within("maxSilence", Duration.ZERO, value, HOUR));

@@ -45,17 +45,18 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A session's way to its session at the upstream, which may still be opening. Messages pass as the bytes they are, and begin in the order in
- * which they came; only the ids of the upstream's own requests are replaced, and restored in the client's answers, and those ids and progress
- * tokens of the client's that the upstream would not tell from others ({@link ServerIds}). Each takes the forwarded headers of its own request
- * along; what has none takes those of the latest that had: the replay of the journal, GET and DELETE.
+ * A session's way to its session at the upstream, which may still be opening. Messages pass as the bytes they are, and begin in the order
+ * in which they came; only the ids of the upstream's own requests are replaced, and restored in the client's answers, and those ids and
+ * progress tokens of the client's that the upstream would not tell from others ({@link ServerIds}). Each takes the forwarded headers of its
+ * own request along; what has none takes those of the latest that had: the replay of the journal, GET and DELETE.
  *
- * <p>What comes on the stream of a request goes to the stream of that call. Outside of those streams, which over HTTP+SSE is all but responses,
- * progress goes to the call of its token. The rest goes to the listening stream, if its client listens or may be on its way back; else what
- * names neither a list nor a resource goes to the newest running call.
+ * <p>What comes on the stream of a request goes to the stream of that call. Outside of those streams, which over HTTP+SSE is all but
+ * responses, progress goes to the call of its token. The rest goes to the listening stream, if its client listens or may be on its way
+ * back; else what names neither a list nor a resource goes to the newest running call.
  *
- * <p>When the upstream has lost the session, the engine opens another one from its journal: as soon as it is known of each running call whether
- * the upstream has done anything of it, or a moment later. The client is told that lists may have changed that it was promised to hear of.
+ * <p>When the upstream has lost the session, the engine opens another one from its journal: as soon as it is known of each running call
+ * whether the upstream has done anything of it, or a moment later. The client is told that lists may have changed that it was promised to
+ * hear of.
  */
 final class UpstreamConnection
         implements BackendConnection, MessageSink, SessionWatch, Requests.Customizer, OpenQuestions.Server {

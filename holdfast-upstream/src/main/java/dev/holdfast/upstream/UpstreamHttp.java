@@ -38,8 +38,8 @@ public final class UpstreamHttp {
     }
 
     /**
-     * A client of the JDK that is the application's: with its trust, certificate, proxy and time to connect. It stays open. A cookie handler
-     * that it has keeps the cookies of all sessions together.
+     * A client of the JDK that is the application's: with its trust, certificate, proxy and time to connect. It stays open. A cookie
+     * handler that it has keeps the cookies of all sessions together.
      *
      * @throws IllegalArgumentException if it follows redirects: credentials would go along
      */
@@ -52,8 +52,8 @@ public final class UpstreamHttp {
     }
 
     /**
-     * Jetty's client, which takes a small part of the processor time that a call costs by the JDK's; TLS goes by the trust of the JVM. Needs
-     * {@code org.eclipse.jetty:jetty-client} 12.1 beside this library, on a module path required by the application.
+     * Jetty's client, which takes a small part of the processor time that a call costs by the JDK's; TLS goes by the trust of the JVM.
+     * Needs {@code org.eclipse.jetty:jetty-client} 12.1 beside this library, on a module path required by the application.
      */
     public static UpstreamHttp jetty() {
         return new UpstreamHttp((server, clock) -> JettyClient.start(server, clock, trustOfTheJvm()));

@@ -53,8 +53,8 @@ final class UpstreamSettings {
     }
 
     /**
-     * What the engine is told of a setting that was replayed and has no response. Where it may be that the upstream was not reached, that is
-     * nothing: the engine tries another session in a while.
+     * What the engine is told of a setting that was replayed and has no response. Where it may be that the upstream was not reached, that
+     * is nothing: the engine tries another session in a while.
      */
     Optional<OutboundMessage> unanswered(InboundMessage request, Object context, Outcome outcome) {
         if (outcome instanceof Outcome.Refused refused) {

@@ -35,6 +35,7 @@ class ShapeTest {
     private static final int LARGEST_KNOT = 5;
     private static final int MOST_COLLABORATORS = 10;
     private static final int MOST_FILES = 30;
+    private static final int LONGEST_COMMENT = 140;
     private static final int SHOWN = 5;
 
     /** Packages that are larger, with the files that they may have: this list only becomes shorter. */
@@ -42,6 +43,10 @@ class ShapeTest {
 
     private static final Pattern TOP_LEVEL_TYPE = Pattern.compile(
             "(?m)^(?:(?:public|abstract|final|sealed|non-sealed) )*(?:class|interface|record|enum|@interface) (\\w+)");
+
+    /** The address of a page stands on one line. */
+    private static final Pattern LONG_COMMENT =
+            Pattern.compile("(?m)^(?=.{" + (LONGEST_COMMENT + 1) + "}) *(?:\\*|/\\*|//)(?!.*https?://).*$");
 
     private static final JavaClasses CLASSES = new ClassFileImporter()
             .withImportOption(new ImportOption.DoNotIncludeTests())
@@ -59,8 +64,15 @@ class ShapeTest {
         return all;
     }
 
-    /** All main code, by their paths from the root. */
+    /** All main code, but for what describes packages and modules. */
     private static List<Path> sources() throws IOException {
+        return files().stream()
+                .filter(file -> !file.toString().endsWith("-info.java"))
+                .toList();
+    }
+
+    /** All main code, by their paths from the root. */
+    private static List<Path> files() throws IOException {
         List<Path> found = new ArrayList<>();
         try (DirectoryStream<Path> modules = Files.newDirectoryStream(ROOT, "holdfast-*")) {
             for (Path module : modules) {
@@ -68,7 +80,6 @@ class ShapeTest {
                 if (Files.isDirectory(main)) {
                     try (Stream<Path> files = Files.walk(main)) {
                         files.filter(file -> file.toString().endsWith(".java"))
-                                .filter(file -> !file.toString().endsWith("-info.java"))
                                 .map(ROOT::relativize)
                                 .forEach(found::add);
                     }
@@ -117,6 +128,22 @@ class ShapeTest {
 
         assertThat(places).isNotEmpty();
         assertThat(places.values()).filteredOn(each -> each.size() > 1).isEmpty();
+    }
+
+    /** Code has the lines that the formatter gives it, which leaves comments as they are. */
+    @Test
+    void noLineOfACommentIsLong() throws IOException {
+        List<String> longer = new ArrayList<>();
+        for (Path file : files()) {
+            LONG_COMMENT
+                    .matcher(Files.readString(ROOT.resolve(file)))
+                    .results()
+                    .forEach(line -> longer.add(file + ": " + line.group().strip()));
+        }
+
+        assertThat(longer)
+                .as("comments of more than %s columns", LONGEST_COMMENT)
+                .isEmpty();
     }
 
     private static Counted lines(Path file) {

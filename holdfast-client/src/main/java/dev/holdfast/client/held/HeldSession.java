@@ -37,7 +37,7 @@ public final class HeldSession {
     private static final int MESSAGE_BYTES = 16 << 10;
     /** For each request that may be under way, there is room for a cancellation and an answer. */
     private static final long REQUEST_BYTES = 2 * MESSAGE_BYTES;
-    /** So many bytes of messages without a response may wait for their outcome, where few requests may be under way; one message may exceed it. */
+    /** So many bytes of messages without a response may wait for their outcome, where few requests may be sent; one may exceed it. */
     private static final long LEAST_BYTES = 32 << 20;
 
     private final SessionSetup setup = new SessionSetup();

@@ -24,7 +24,7 @@ public sealed interface ExchangeEnd {
         return coding.equalsIgnoreCase("identity") ? "" : coding;
     }
 
-    /** With an answer that is no stream of events, or one that nobody can read; its whole body was read, and is empty if it has a coding. */
+    /** With an answer that is no stream of events, or that nobody can read; its whole body was read, and is empty if it has a coding. */
     record Answer(int status, HttpHeaders headers, byte[] body) implements ExchangeEnd {
         /** How many characters of a header field are shown. */
         private static final int SHOWN = 80;

@@ -30,8 +30,8 @@ public record HttpResources(
     private static final int COPIES = 3;
 
     /**
-     * Which redirects are followed. The JDK's client would follow one to any server, with the credentials and the session id of the request,
-     * and would make a GET of a POST; so it is told to follow none.
+     * Which redirects are followed. The JDK's client would follow one to any server, with the credentials and the session id of the
+     * request, and would make a GET of a POST; so it is told to follow none.
      */
     public enum Redirects {
         /** A redirect is an answer like any. */

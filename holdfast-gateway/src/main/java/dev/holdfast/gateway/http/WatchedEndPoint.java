@@ -35,8 +35,8 @@ import org.slf4j.LoggerFactory;
  * writes. The watch reads when there is something to read. If those are bytes, a next request, they are kept for Jetty, and the watch is
  * over; it is also over as soon as Jetty wants to read again.
  *
- * <p>A head takes too long, from its first byte on. Jetty's idle timeout begins again with every byte, so that a client which drips would keep
- * its connection for ever. For as long as no byte comes, a connection is left to the idle timeout.
+ * <p>A head takes too long, from its first byte on. Jetty's idle timeout begins again with every byte, so that a client which drips would
+ * keep its connection for ever. For as long as no byte comes, a connection is left to the idle timeout.
  */
 public final class WatchedEndPoint extends SocketChannelEndPoint {
     private static final Logger log = LoggerFactory.getLogger(WatchedEndPoint.class);
@@ -154,8 +154,8 @@ public final class WatchedEndPoint extends SocketChannelEndPoint {
     }
 
     /**
-     * Resets the connection of a request: see {@link dev.holdfast.servlet.ConnectionReset}. Closing alone would leave it to the kernel to offer
-     * the bytes of a stuck peer again and again, for more than a minute; with a linger time of zero it drops them and sends RST.
+     * Resets the connection of a request: see {@link dev.holdfast.servlet.ConnectionReset}. Closing alone would leave it to the kernel to
+     * offer the bytes of a stuck peer again and again, for more than a minute; with a linger time of zero it drops them and sends RST.
      */
     public static Runnable connectionReset(HttpServletRequest request) {
         EndPoint connection = of(request);

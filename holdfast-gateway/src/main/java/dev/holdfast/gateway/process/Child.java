@@ -44,7 +44,7 @@ public final class Child {
         /** The child is dead; called once, and not for a child that was {@linkplain Child#close closed}. */
         void died(String cause);
 
-        /** Nobody wants any more of the child's output, and nobody waits for it. Called on any thread, perhaps twice, and after its death too. */
+        /** Nobody wants more of the child's output, or waits for it. Called on any thread, perhaps twice, and after its death too. */
         void closed();
     }
 

@@ -13,8 +13,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The error output of a child. Its lines go to the log, as far as the throttle lets them; the last ones are kept for error messages. Whoever
- * finds something to read reads it, one thread at a time, so that a silent child takes no thread.
+ * The error output of a child. Its lines go to the log, as far as the throttle lets them; the last ones are kept for error messages.
+ * Whoever finds something to read reads it, one thread at a time, so that a silent child takes no thread.
  */
 final class ChildErrors {
     private static final Logger log = LoggerFactory.getLogger(ChildErrors.class);

@@ -17,8 +17,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Children that each lead a process group, made by {@code setsid}; the number of the group is that of the child. The shell's own {@code kill},
- * which every system has, signals many groups at once.
+ * Children that each lead a process group, made by {@code setsid}; the number of the group is that of the child. The shell's own
+ * {@code kill}, which every system has, signals many groups at once.
  */
 final class ProcessGroups implements Processes {
     private static final Logger log = LoggerFactory.getLogger(ProcessGroups.class);

@@ -105,8 +105,8 @@ public final class Workers implements AutoCloseable {
     }
 
     /**
-     * Looks at a child now and then, until {@link Child#look} returns false. One thread looks at all of them: the JDK has no selector for the
-     * pipes of processes, and starts a thread to tell of an exit.
+     * Looks at a child now and then, until {@link Child#look} returns false. One thread looks at all of them: the JDK has no selector for
+     * the pipes of processes, and starts a thread to tell of an exit.
      */
     void watch(Child child) {
         watched.add(child);

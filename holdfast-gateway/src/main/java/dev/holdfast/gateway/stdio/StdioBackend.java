@@ -245,8 +245,8 @@ public final class StdioBackend implements Backend, AutoCloseable {
     }
 
     /**
-     * The opening of one connection: when its turn has come, starts a child and calls {@code initialize}, within the start timeout. It is the
-     * sink of that call, for which there is no session yet.
+     * The opening of one connection: when its turn has come, starts a child and calls {@code initialize}, within the start timeout. It is
+     * the sink of that call, for which there is no session yet.
      */
     final class Opening implements CallSink {
         private final OpenRequest request;

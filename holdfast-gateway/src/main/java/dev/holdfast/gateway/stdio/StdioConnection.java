@@ -38,9 +38,9 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Each message of the child has one stream that it belongs on. A response goes to its call, progress to the call of its token, if that
  * runs or has become a task. Notifications that lists or resources have changed go to the listening stream, and so do requests while the
- * client listens. Nothing in any other message says to which call it belongs: it goes to the only running call, else to the listening stream
- * if its client listens or may be on its way back, else to the newest running call, else to the listening stream's log. While a client is on
- * its way back, it may not know the stream of a call, for the head of the response may have been lost.
+ * client listens. Nothing in any other message says to which call it belongs: it goes to the only running call, else to the listening
+ * stream if its client listens or may be on its way back, else to the newest running call, else to the listening stream's log. While a
+ * client is on its way back, it may not know the stream of a call, for the head of the response may have been lost.
  *
  * <p>The child is read no further while too much of what it has sent waits for the store. Its lock is never held while a sink or the
  * engine is called. Thread-safe.
@@ -230,7 +230,10 @@ final class StdioConnection implements BackendConnection, Child.Listener, OpenQu
         return child.close();
     }
 
-    /** Asks a child that did not answer a call in time whether it answers at all. One that does not is given up, so that the next call gets another. */
+    /**
+     * Asks a child that did not answer a call in time whether it answers at all. One that does not is given up, so that the next call gets
+     * another.
+     */
     private synchronized void ping() {
         if (ping.isPresent()) {
             return;

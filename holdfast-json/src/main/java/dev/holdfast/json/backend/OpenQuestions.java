@@ -16,9 +16,9 @@ import java.util.concurrent.CompletionStage;
 
 /**
  * The requests of one server on their way to the client. Each gets an answer: the client's, or an error if it cannot be asked. The client
- * knows them under ids that no other server of the session ever uses: each counts from its own beginning, and an answer that comes late must
- * not reach the wrong one. What is asked in a call that ends before the answer is asked on the listening stream from then on. Safe for use by
- * any thread.
+ * knows them under ids that no other server of the session ever uses: each counts from its own beginning, and an answer that comes late
+ * must not reach the wrong one. What is asked in a call that ends before the answer is asked on the listening stream from then on. Safe for
+ * use by any thread.
  */
 public final class OpenQuestions {
     public static final int MOST = 1024;

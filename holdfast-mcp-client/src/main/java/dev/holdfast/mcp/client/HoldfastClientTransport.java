@@ -45,9 +45,11 @@ import reactor.core.publisher.Mono;
  * {@code tools/list} to be read-only or idempotent; otherwise it fails with a {@link CallOutcomeUnknownException}.
  *
  * <p>The {@code Mono} of a request completes when its response was handed over, or the request was cancelled. Else it fails: with {@code
- * McpTransportSessionNotFoundException} where the session is gone, {@code McpHttpClientTransportAuthorizationException} on 401 and 403 (from mcp-core 1.1 on), {@code McpTransportSessionClosedException} after the close, {@link CallOutcomeUnknownException}, and another exception, mostly {@code
- * McpTransportException}, for all else. Handlers run on threads that all transports share, as many as are needed. Thread-safe; holds no
- * thread of its own, unless {@link Builder#clientBuilder} or {@link Builder#customizeClient} gives it an HTTP client of its own.
+ * McpTransportSessionNotFoundException} where the session is gone, {@code McpHttpClientTransportAuthorizationException} on 401 and 403
+ * (from mcp-core 1.1 on), {@code McpTransportSessionClosedException} after the close, {@link CallOutcomeUnknownException}, and another
+ * exception, mostly {@code McpTransportException}, for all else. Handlers run on threads that all transports share, as many as are needed.
+ * Thread-safe; holds no thread of its own, unless {@link Builder#clientBuilder} or {@link Builder#customizeClient} gives it an HTTP client
+ * of its own.
  *
  * @see <a href="https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http">MCP, Streamable HTTP</a>
  */
@@ -267,8 +269,8 @@ public final class HoldfastClientTransport implements McpClientTransport {
         }
 
         /**
-         * Is asked what to do when the server answers 401 or 403. Default: the message fails. The type of the handler came with mcp-core 2.0:
-         * with 1.1, use {@link #httpAuthorizationErrorHandler}.
+         * Is asked what to do when the server answers 401 or 403. Default: the message fails. The type of the handler came with mcp-core
+         * 2.0: with 1.1, use {@link #httpAuthorizationErrorHandler}.
          *
          * @param <H> erased to {@link Object}, so that an SDK without the type does not stand in the way of who reflects over this class
          */

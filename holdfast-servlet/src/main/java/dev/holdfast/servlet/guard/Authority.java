@@ -10,8 +10,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Where a server is, as {@code Host} (in HTTP/2 {@code :authority}) and {@code Origin} say it. Only the forms that browsers write are read: user
- * info, {@code 127.1} or a port in words is there to be misread.
+ * Where a server is, as {@code Host} (in HTTP/2 {@code :authority}) and {@code Origin} say it. Only the forms that browsers write are read:
+ * user info, {@code 127.1} or a port in words is there to be misread.
  *
  * @param host a name in lower case and without the dot at its end, or an address in the one spelling of the JDK
  * @param kind what the host is

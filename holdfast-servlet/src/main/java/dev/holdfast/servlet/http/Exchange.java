@@ -141,8 +141,8 @@ public final class Exchange {
 
     /**
      * Sets whether the request stays on the thread that handles it, which then waits for its body and for stages; by default another thread
-     * goes on. A backend that executes immediately is called on the request's thread. The engine bounds how long a stage takes: a store that
-     * fails, a backend that does not come, and a session that ends complete it.
+     * goes on. A backend that executes immediately is called on the request's thread. The engine bounds how long a stage takes: a store
+     * that fails, a backend that does not come, and a session that ends complete it.
      */
     public void staysOnThread(boolean wanted) {
         stays = wanted;
@@ -392,9 +392,9 @@ public final class Exchange {
     }
 
     /**
-     * Sends a rejection to the client now and leaves the request open, so that the rest of its body can be read; may block for a moment. The
-     * length is set last: Tomcat reads no more of a request once that many bytes are written, and would reset the connection of a client
-     * that still sends.
+     * Sends a rejection to the client now and leaves the request open, so that the rest of its body can be read; may block for a moment.
+     * The length is set last: Tomcat reads no more of a request once that many bytes are written, and would reset the connection of a
+     * client that still sends.
      */
     public void send(Rejection rejection) {
         byte[] json = begin(rejection);

@@ -39,8 +39,8 @@ import org.slf4j.LoggerFactory;
  * answer that is whole goes to the container, which keeps it until the response is complete, and needs no asynchronous
  * dispatch. What may block before is said by {@link SseChannel}.
  *
- * <p>A heartbeat is an SSE comment, or white space, in two writes. A peer that is gone answers the first with a reset, which the second then
- * meets; so the two are more than a round trip apart.
+ * <p>A heartbeat is an SSE comment, or white space, in two writes. A peer that is gone answers the first with a reset, which the second
+ * then meets; so the two are more than a round trip apart.
  */
 public final class SseConnection implements SseChannel.Listener, StreamReader.Waker, EdgeClock.Ticking {
     private static final Logger log = LoggerFactory.getLogger(SseConnection.class);
@@ -180,10 +180,10 @@ public final class SseConnection implements SseChannel.Listener, StreamReader.Wa
     }
 
     /**
-     * Takes the pump, unless its holder looks again or nobody can write now, and holds it until there is nothing to do, the container is full,
-     * or all is over. An interrupt is set aside meanwhile: a handler's thread may be interrupted because its call is cancelled, and containers
-     * break off the connection on which an interrupted thread writes, which may be that of another call. Whoever interrupts takes care not to
-     * do so during a write.
+     * Takes the pump, unless its holder looks again or nobody can write now, and holds it until there is nothing to do, the container is
+     * full, or all is over. An interrupt is set aside meanwhile: a handler's thread may be interrupted because its call is cancelled, and
+     * containers break off the connection on which an interrupted thread writes, which may be that of another call. Whoever interrupts
+     * takes care not to do so during a write.
      */
     @Override
     public void wake() {

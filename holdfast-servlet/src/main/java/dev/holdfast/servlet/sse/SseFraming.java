@@ -11,8 +11,8 @@ import dev.holdfast.spi.Event;
  * 2025-11-25 choke on an event without data, and get a comment in its place.
  *
  * <p>Some clients fail on a {@code retry:} line, though every {@code EventSource} knows it: the SDK's Java client of 2.0.0 and older reads
- * data, ids, events and comments only. It never reconnects by itself, so it loses nothing. Another client that sends the default name of the
- * JDK's reconnects after a pause of its own choice.
+ * data, ids, events and comments only. It never reconnects by itself, so it loses nothing. Another client that sends the default name of
+ * the JDK's reconnects after a pause of its own choice.
  *
  * @param endpoint over HTTP+SSE what the first event tells the client, where to POST; else empty
  * @param session what stands before the position in an id: over HTTP+SSE the session, for a browser's {@code EventSource} returns to the

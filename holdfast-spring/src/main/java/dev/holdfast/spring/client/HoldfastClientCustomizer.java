@@ -2,7 +2,7 @@ package dev.holdfast.spring.client;
 
 import dev.holdfast.mcp.client.HoldfastClientTransport;
 
-/** Changes the transport of a client before it is built. Beans of this type are called in their order, after all properties were applied. */
+/** Changes the transport of a client before it is built. Beans of this type are called in order, after the properties were applied. */
 @FunctionalInterface
 public interface HoldfastClientCustomizer {
     /**

@@ -18,8 +18,8 @@ import org.springframework.util.unit.DataSize;
  *     spring.ai.mcp.server.streamable-http.disallow-delete, else false
  * @param immediateExecution Whether the server is built with immediateExecution(true), so that its handlers run on the threads of
  *     their requests. Default: true for a Spring AI server of type SYNC, else false
- * @param keepAliveInterval How often clients that listen are pinged by JSON-RPC, 1 ms to 36,500 days; 0 for never. Default: that of Spring AI where
- *     it is the server, which is never unless it is set; else 30 minutes
+ * @param keepAliveInterval How often clients that listen are pinged by JSON-RPC, 1 ms to 36,500 days; 0 for never. Default: that of Spring
+ *     AI where it is the server, which is never unless it is set; else 30 minutes
  * @param session How long sessions live
  * @param connection How streams are held open
  * @param request Which requests are taken
@@ -125,7 +125,8 @@ public record HoldfastProperties(
      * @param maxSessions Sessions in memory, 1 to 10,000,000
      * @param maxPrincipalSessions Sessions of one named principal, on all nodes together that share the store, 1 to 10,000,000
      * @param maxRunningCalls Requests in flight, 1 to 10,000,000
-     * @param principalShare Percent of the running calls, the history, a backend's connections and the memory for requests that one named principal may have, 1 to 100
+     * @param principalShare Percent of the running calls, the history, a backend's connections and the memory for requests that one named
+     *     principal may have, 1 to 100
      * @param historySize Kept messages, at least 1 KB. Default: a quarter of the heap
      * @param historyMessages Number of kept messages, at least 16
      * @param name The name of this node among those that share a store, for people who read logs
@@ -189,7 +190,8 @@ public record HoldfastProperties(
      * @param sync Whether every message waits for the disk, so that it survives power loss
      * @param memory About how much memory RocksDB may take outside of the heap, 1 MB to 64 GB
      * @param sweepInterval How often expired sessions are cleaned away, 10 ms to 1 h
-     * @param takeOver Whether sessions in the folder are served though an application of another spring.application.name, or a gateway, has kept them
+     * @param takeOver Whether sessions in the folder are served though an application of another spring.application.name, or a gateway, has
+     *     kept them
      */
     public record RocksDb(
             @DefaultValue("./holdfast-data") Path folder,
