@@ -8,7 +8,9 @@ import dev.holdfast.spi.SessionStore;
 import dev.holdfast.spi.StreamId;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -152,8 +154,9 @@ public class Pending {
     }
 
     /**
-     * Whether a log holds a batch. An append is whole or not at all, so that one event tells for all; without one, a call
-     * that it started and did not end. Changes that leave no trace count as missing: they may be made again.
+     * Whether a log holds a batch. An append is whole or not at all, so that one event tells for all; without one, the record does, where
+     * the batch has started a call and not ended it, or put something into the journal. Changes that leave no trace count as missing: they
+     * may be made again.
      */
     static boolean inLog(List<Pending> batch, SessionStore.Claim claim) {
         for (Pending pending : batch) {
@@ -161,9 +164,27 @@ public class Pending {
                 return claim.last(pending.event.stream.id()) >= pending.event.event.offset();
             }
         }
-        return batch.stream()
-                .flatMap(pending -> pending.changes.stream())
-                .anyMatch(change -> change instanceof RecordChange.CallStarted started && started(started, claim));
+        // of one call, and of one key of the journal, the last change stands
+        Map<Object, RecordChange> left = new HashMap<>();
+        for (Pending pending : batch) {
+            for (RecordChange change : pending.changes) {
+                if (change instanceof RecordChange.CallStarted started) {
+                    left.put(started.stream(), started);
+                } else if (change instanceof RecordChange.CallEnded ended) {
+                    left.remove(ended.stream());
+                } else if (change instanceof RecordChange.JournalPut put) {
+                    left.put(put.key(), put);
+                } else if (change instanceof RecordChange.JournalRemoved removed) {
+                    left.remove(removed.key());
+                }
+            }
+        }
+        return !left.isEmpty()
+                && left.values().stream()
+                        .allMatch(change -> change instanceof RecordChange.JournalPut put
+                                ? Arrays.equals(
+                                        put.message(), claim.record().journal().get(put.key()))
+                                : started((RecordChange.CallStarted) change, claim));
     }
 
     /** Whether a call is recorded as this change records it: the same call may have been recorded before. */
