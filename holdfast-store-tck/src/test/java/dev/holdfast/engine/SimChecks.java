@@ -158,7 +158,7 @@ final class SimChecks {
             kept.add(fact);
             bytes += fact.size;
             events++;
-            spare |= rank(session, fact) < FINISHED && before < stream.committed();
+            spare |= rank(session, fact) < FINISHED && before < stream.committed() && !session.mayBeOpen(fact);
         }
         boolean closed = session.live().lifecycle().state().closed();
         boolean counted = (stream.bytes() == bytes || closed) && stream.events() == events;

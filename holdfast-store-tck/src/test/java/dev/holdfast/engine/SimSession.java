@@ -13,6 +13,7 @@ import dev.holdfast.spi.SessionRecord;
 import dev.holdfast.spi.SessionStore;
 import dev.holdfast.spi.StreamId;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -21,6 +22,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.Set;
+import java.util.function.Predicate;
 
 /** One session as the simulation knows it, without asking the engine. */
 final class SimSession {
@@ -49,6 +51,8 @@ final class SimSession {
 
     private final Map<RequestId, InboundMessage> journaling = new HashMap<>();
     private final Map<String, InboundMessage> journal = new LinkedHashMap<>();
+    /** Requests whose change of the journal the store has, and has not told yet. */
+    private final List<InboundMessage> accepting = new ArrayList<>();
 
     Optional<Session> session = Optional.empty();
     Optional<EndReason> closed = Optional.empty();
@@ -162,6 +166,16 @@ final class SimSession {
                         && world.question(id).call().filter(SimCall::over).isPresent());
     }
 
+    /** Whether a question belongs to a call that may not be over: what was cancelled had an answer on its way, perhaps. */
+    boolean mayBeOpen(SimLog.Fact fact) {
+        RequestId id = fact.event.id();
+        return fact.event.kind() == EventKind.SERVER_REQUEST
+                && id != null
+                && world.question(id).call().stream()
+                        .flatMap(call -> call.perhapsCancelled.stream())
+                        .anyMatch(request -> !log.answered(request));
+    }
+
     /** Whether somebody waits for the answer to this. */
     boolean awaited(SimLog.Fact fact) {
         RequestId id = fact.event.id();
@@ -214,10 +228,13 @@ final class SimSession {
             boolean due = life > call.postedIn && (!call.harmless() || call.tried());
             world.check(due, () -> "given up without need: " + SimLog.name(fact));
         }
-        InboundMessage request = id == null ? null : journaling.get(id);
-        if (request != null && fact.event.kind() == EventKind.RESPONSE) {
-            journal(request);
-        }
+    }
+
+    /** The store has told the engine of everything it took. */
+    void acked() {
+        log.acked();
+        List.copyOf(accepting).forEach(this::journal);
+        accepting.clear();
     }
 
     private double progressKept(StreamId stream) {
@@ -290,8 +307,20 @@ final class SimSession {
                 expiresAt = expires.at();
             } else if (change instanceof RecordChange.JournalPut put) {
                 journaled.add(Wire.text(put.message()));
+                accepted(message -> Arrays.equals(message.bytes(), put.message()));
+            } else if (change instanceof RecordChange.JournalRemoved removed) {
+                accepted(message -> message.journal() instanceof JournalChange.Remove remove
+                        && remove.key().equals(removed.key()));
             }
         }
+    }
+
+    /** The store has what a request has changed, if it was one. */
+    private void accepted(Predicate<InboundMessage> which) {
+        journaling.values().stream().filter(which).forEach(request -> {
+            accepting.add(request);
+            journaled.add(Wire.text(request.bytes()));
+        });
     }
 
     /** It leaves memory: for the store, or with its process. */
@@ -309,6 +338,7 @@ final class SimSession {
         answered.clear();
         accepted = !claim.record().revision().isEmpty();
         unheard.clear();
+        accepting.clear();
         journal.clear();
         claim.record().journal().forEach((key, message) -> {
             if (!key.equals(SessionRecord.INITIALIZE)) {

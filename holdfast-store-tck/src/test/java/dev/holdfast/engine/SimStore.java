@@ -190,7 +190,7 @@ final class SimStore implements SessionStore {
         return counted(
                 owner,
                 () -> submit(true, effect, () -> {
-                    owner.log.acked();
+                    owner.acked();
                     owner.doubtful = false;
                     taken.join().filter(claim -> owner.away(key)).ifPresent(owner::returns);
                 }));
@@ -221,7 +221,7 @@ final class SimStore implements SessionStore {
             }
             return done;
         };
-        return counted(owner, () -> submit(true, effect, owner.log::acked));
+        return counted(owner, () -> submit(true, effect, owner::acked));
     }
 
     private SimSession owner(SessionKey key) {

@@ -319,7 +319,10 @@ final class Simulation {
         if (sent.stage.isCompletedExceptionally()) {
             // what is in doubt when its session leaves fails, and may be there again when it comes back
             if (sent.session.usable()) {
-                failed.add(bytes);
+                // nobody waits for what is in doubt for seconds: that may be there all the same
+                if (!sent.session.doubtful) {
+                    failed.add(bytes);
+                }
                 check(!acked, () -> "the commit was told as a failure of " + Wire.text(bytes));
             }
         }
