@@ -247,6 +247,22 @@ class StoreFailureTest {
     }
 
     @Test
+    void aChangeOfTheJournalWhoseAcknowledgementWasLostReachesAFreshBackend() {
+        String setLevel = "logging/setLevel";
+        Call call = TestBed.accepted(
+                session.call(List.of(Wire.request(Wire.id(1), setLevel, new JournalChange.Put(setLevel)))));
+        Connection post = new Connection(call.reader().orElseThrow());
+        call.dispatch();
+        fates(Fate.KEPT);
+        bed.backend.life().call(1).respond();
+        assertThat(post.read()).containsExactly("result 1");
+        bed.backend.life().sink.lost("it died");
+        bed.post(session, 2);
+        assertThat(bed.backend.lives).hasSize(2);
+        assertThat(bed.backend.life().heard).containsExactly(setLevel + " 1", "tools/call 2");
+    }
+
+    @Test
     void aStoreThatHasLostTheSessionEndsIt() {
         bed.store.kept.delete(((LiveSession) session).key());
         send(Wire.notice("a"));
