@@ -187,6 +187,7 @@ class PlainServerTest {
             runner.withPropertyValues(
                             "holdfast.store.type=redis",
                             "holdfast.store.redis.timeout=20s",
+                            "holdfast.node.lease=30s",
                             "spring.data.redis.url=" + redis.url())
                     .run(context ->
                             assertThat(context.getBean(SessionStore.class)).isInstanceOf(RedisStore.class));
@@ -206,6 +207,7 @@ class PlainServerTest {
                     .withPropertyValues(
                             "holdfast.store.type=redis",
                             "holdfast.store.redis.timeout=20s",
+                            "holdfast.node.lease=30s",
                             "spring.data.redis.masterreplica.nodes=replica:1")
                     .run(context ->
                             assertThat(context.getBean(SessionStore.class)).isInstanceOf(RedisStore.class));
@@ -232,6 +234,7 @@ class PlainServerTest {
                     .withPropertyValues(
                             "holdfast.store.type=redis",
                             "holdfast.store.redis.timeout=20s",
+                            "holdfast.node.lease=30s",
                             "spring.data.redis.url=" + redis.url())
                     .run(context -> {
                         RedisStore store = context.getBean(RedisStore.class);
