@@ -293,13 +293,8 @@ abstract class Protocol {
             } else if (outcome instanceof Call.Closed closed) {
                 return exchange.reply(closed.reason());
             }
-            // nobody knows whether the requests run; over HTTP+SSE nobody reads an answer here but for its status
-            List<String> errors = inbound.stream()
-                    .map(request -> JsonRpc.errorBody(
-                            Optional.of(request.requiredId()), JsonRpc.INTERNAL_ERROR, Call.Undecided.TEXT))
-                    .map(error -> new String(error, UTF_8))
-                    .toList();
-            byte[] answer = (batch ? errors.toString() : errors.get(0)).getBytes(UTF_8);
+            byte[] answer = errors(inbound, batch, Call.Undecided.TEXT);
+            // over HTTP+SSE nobody reads an answer here but for its status
             return there.listensOnly() ? exchange.json(500, answer) : exchange.message(answer);
         }
 
@@ -418,6 +413,15 @@ abstract class Protocol {
         return rejection.because(rejection.refusal().text() + ": session " + Rejection.quote(start));
     }
 
+    /** An error for each of these requests: nobody knows whether it has run, so that nobody may be told to send it again. */
+    static byte[] errors(List<InboundMessage> requests, boolean batch, String text) {
+        List<String> errors = requests.stream()
+                .map(request -> JsonRpc.errorBody(Optional.of(request.requiredId()), JsonRpc.INTERNAL_ERROR, text))
+                .map(error -> new String(error, UTF_8))
+                .toList();
+        return (batch ? errors.toString() : errors.get(0)).getBytes(UTF_8);
+    }
+
     /**
      * Opens a connection that is not started yet; empty if that failed: then the reader is closed and the request ended. See {@link
      * SseConnection} for what it takes.
@@ -426,7 +430,7 @@ abstract class Protocol {
             Exchange exchange,
             StreamReader reader,
             Supplier<Framing> framings,
-            @Nullable Runnable refusal,
+            @Nullable Runnable unstored,
             @Nullable PeerProof proof) {
         Optional<SseConnection> opened = Optional.empty();
         HttpServletRequest request = exchange.request();
@@ -439,7 +443,7 @@ abstract class Protocol {
                     connectionReset.of(request),
                     connections.helpers,
                     connections.blocking);
-            SseConnection connection = new SseConnection(channel, reader, framing, connections, refusal, proof);
+            SseConnection connection = new SseConnection(channel, reader, framing, connections, unstored, proof);
             opened = Optional.of(connection);
             connection.open();
             if (request.getMethod().equals("GET")) {

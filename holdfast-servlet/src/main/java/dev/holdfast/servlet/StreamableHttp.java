@@ -45,6 +45,9 @@ import org.slf4j.LoggerFactory;
 final class StreamableHttp extends Protocol {
     private static final Logger log = LoggerFactory.getLogger(StreamableHttp.class);
     private static final int MAX_DECLINED = 256;
+    /** What the client of a call is told that has run, perhaps, and that the store has not taken. */
+    private static final String NOT_STORED =
+            "the session store failed while this call was running; whether it had any effect is not known";
 
     private final String methods;
     /** Answers questions in the place of clients that cannot be asked; a handler may go on there. */
@@ -185,9 +188,8 @@ final class StreamableHttp extends Protocol {
                         batch,
                         question -> decline(session, question))
                 : framing(exchange, session);
-        // where the store does not take the call
-        Runnable refusal = () -> exchange.send(Rejection.of(Refusal.STORE));
-        Optional<SseConnection> connection = stream(exchange, call.reader().orElseThrow(), framing, refusal, null);
+        Runnable unstored = () -> exchange.send(errors(requests, batch, NOT_STORED));
+        Optional<SseConnection> connection = stream(exchange, call.reader().orElseThrow(), framing, unstored, null);
         return () -> {
             try {
                 exchange.dispatch(call);

@@ -358,11 +358,16 @@ public final class Exchange {
 
     /** Answers with a message: as JSON, but to a client that takes only a stream as its one event. */
     public NextStep message(byte[] json) {
-        if (accept != Accept.EVENT_STREAM) {
-            return json(HttpServletResponse.SC_OK, json);
-        }
-        // it has no id: there is nothing to come back for
-        return answer(HttpServletResponse.SC_OK, SseFraming.EVENT_STREAM, SseFraming.body(json));
+        return answer(HttpServletResponse.SC_OK, messageType(), messageText(json));
+    }
+
+    private String messageType() {
+        return accept == Accept.EVENT_STREAM ? SseFraming.EVENT_STREAM : JSON;
+    }
+
+    /** An event has no id: there is nothing to come back for. */
+    private byte[] messageText(byte[] json) {
+        return accept == Accept.EVENT_STREAM ? SseFraming.body(json) : json;
     }
 
     /** Answers with a status and no body. */
@@ -398,10 +403,19 @@ public final class Exchange {
      */
     public void send(Rejection rejection) {
         byte[] json = begin(rejection);
-        write(rejection.status(), JSON, json);
+        send(rejection.status(), JSON, json);
+    }
+
+    /** The same for a message, instead of what was to be answered. */
+    public void send(byte[] json) {
+        send(HttpServletResponse.SC_OK, messageType(), messageText(json));
+    }
+
+    private void send(int status, String type, byte[] text) {
+        write(status, type, text);
         try {
             // Jetty may write the body here already, so this can fail as a write does
-            response.setContentLength(json.length);
+            response.setContentLength(text.length);
             response.flushBuffer();
         } catch (IOException | RuntimeException e) {
             log.debug("an answer could not be written: {}", e.toString());

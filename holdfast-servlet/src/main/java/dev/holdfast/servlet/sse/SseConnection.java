@@ -63,7 +63,7 @@ public final class SseConnection implements SseChannel.Listener, StreamReader.Wa
     private final EdgeClock clock;
     private final long openedAt;
     private final long maxAgeNanos;
-    private final @Nullable Runnable refusal;
+    private final @Nullable Runnable unstored;
     private final @Nullable PeerProof proof;
     private volatile Heartbeat heartbeat = Heartbeat.NONE;
     private volatile boolean headDue;
@@ -120,8 +120,8 @@ public final class SseConnection implements SseChannel.Listener, StreamReader.Wa
      *
      * @param reader the cursor
      * @param framing how events are written
-     * @param refusal for the stream of a call that has just been opened: answers with a refusal by the store, where nothing may have been
-     *     written. Else such a stream ends in order
+     * @param unstored for the stream of a call that has just been opened: answers where the store has not taken the call, of which nothing
+     *     was told yet. Else such a stream ends in order
      * @param proof learns whether the peer is there, for the stream of a session that ends with its connection: that is never ended for its
      *     age
      */
@@ -130,7 +130,7 @@ public final class SseConnection implements SseChannel.Listener, StreamReader.Wa
             StreamReader reader,
             Framing framing,
             SseConnections connections,
-            @Nullable Runnable refusal,
+            @Nullable Runnable unstored,
             @Nullable PeerProof proof) {
         this.channel = channel;
         this.reader = reader;
@@ -140,11 +140,11 @@ public final class SseConnection implements SseChannel.Listener, StreamReader.Wa
         this.openedAt = clock.now();
         this.wroteAt = openedAt;
         this.maxAgeNanos = connections.jitteredMaxAgeNanos();
-        this.refusal = refusal;
+        this.unstored = unstored;
         this.proof = proof;
         boolean tellsPosition = framing.tellsPosition();
         // the client of a call has nothing to come back with before it was told a position
-        this.returnable = proof == null && (refusal == null || tellsPosition);
+        this.returnable = proof == null && (unstored == null || tellsPosition);
         if (tellsPosition) {
             reader.positionTold();
         }
@@ -386,8 +386,8 @@ public final class SseConnection implements SseChannel.Listener, StreamReader.Wa
         String position = opened ? "" : reader.position();
         StreamReader.Next next = reader.read(Math.max(1, batch - frames.size()));
         if (!opened) {
-            if (refusal != null && next instanceof StreamReader.End end && end.reason() == EndReason.STORE_FAILED) {
-                refusal.run();
+            if (unstored != null && next instanceof StreamReader.End end && end.reason() == EndReason.STORE_FAILED) {
+                unstored.run();
                 closing = Close.IN_ORDER;
                 return false;
             }
