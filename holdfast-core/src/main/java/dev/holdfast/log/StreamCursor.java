@@ -215,9 +215,13 @@ public final class StreamCursor implements StreamReader, Runnable {
 
     /** Of a stream that has ended without an event there is nothing to come back for; one that the store did not take was never told. */
     private boolean known() {
+        return stream.recorded() || (stream.ended().isPresent() && !refused());
+    }
+
+    /** Whether the store has not taken the stream: its client cannot come back to it. */
+    public boolean refused() {
         End now = end;
-        boolean refused = now != null && now.reason() == EndReason.STORE_FAILED;
-        return stream.recorded() || (stream.ended().isPresent() && !refused);
+        return now != null && now.reason() == EndReason.STORE_FAILED;
     }
 
     @Override

@@ -404,6 +404,7 @@ public final class Streams {
     private void forget(LiveStream stream, Step step) {
         unfinish(stream);
         ofCalls.remove(stream.id);
+        stream.abandoned = true;
         hold(tombstones.add(stream), step);
         for (KeptEvent node = stream.head; node != null; node = stream.head) {
             remove(node, step);

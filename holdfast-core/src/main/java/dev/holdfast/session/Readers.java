@@ -354,7 +354,9 @@ public final class Readers implements StreamCursor.Host {
                 core.streams.confirm(stream, reader.cursor(), step);
             }
             boolean delivered = how != StreamReader.Close.BROKEN && reader.atEnd();
-            if (delivered || stream.ended().filter(EndReason.CANCELLED::equals).isPresent()) {
+            if (delivered
+                    || reader.refused()
+                    || stream.ended().filter(EndReason.CANCELLED::equals).isPresent()) {
                 core.streams.finish(stream, now, step);
             }
             Move move = core.lifecycle.detach(now, how);

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.Call;
 import dev.holdfast.EndReason;
+import dev.holdfast.Finding;
 import dev.holdfast.Session;
 import dev.holdfast.cluster.SharedSessionStore.Member;
 import dev.holdfast.spi.Append;
@@ -12,6 +13,7 @@ import dev.holdfast.spi.RecordChange;
 import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.SessionKey;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.AutoClose;
@@ -177,5 +179,49 @@ class OneCommitTest {
         CompletionStage<Void> ended = here.terminate();
         bed.pass(ClusterBed.LEASE.plusSeconds(1));
         TestBed.now(ended);
+    }
+
+    @Test
+    void aNodeThatIsJoiningASessionDoesNotServeItOnceItsEndIsAnswered() {
+        Session here = first.open();
+        second.store.holdAnswers(FlakyCluster.Question.JOIN);
+        CompletionStage<Finding> finding = second.engine.find(here.id(), "");
+        bed.settle();
+        CompletionStage<Void> ended = here.terminate();
+        bed.pass(Duration.ofMillis(10));
+        second.store.holdNoMore(FlakyCluster.Question.JOIN);
+        second.store.letGo();
+        bed.pass(ClusterBed.LEASE.plusSeconds(1));
+        TestBed.now(ended);
+        assertServesNothing(finding);
+    }
+
+    private void assertServesNothing(CompletionStage<Finding> finding) {
+        if (TestBed.now(finding) instanceof Finding.Found found) {
+            CompletionStage<Call.Outcome> outcome = found.session().call(TestBed.requests(1));
+            bed.settle();
+            if (TestBed.now(outcome) instanceof Call.Accepted accepted) {
+                accepted.call().dispatch();
+                bed.settle();
+            }
+        }
+        assertThat(second.backend.lives)
+                .allSatisfy(life -> assertThat(life.calls).isEmpty());
+    }
+
+    @Test
+    void aCallThatWasRefusedWhileTheStoreWasFullLeavesNothing() {
+        Session session = first.open();
+        bed.listen(session);
+        Connection call = unheard(first, session, 1);
+        first.store.decree(Collections.nCopies(20, FlakyCluster.Fate.LOST).toArray(FlakyCluster.Fate[]::new));
+        first.backend.life().call(1).respond();
+        bed.pass(Duration.ofSeconds(5));
+        assertThat(bed.read(call)).isEmpty();
+        assertThat(call.reason()).isEqualTo(EndReason.STORE_FAILED);
+        call.inOrder();
+        bed.pass(Duration.ofMinutes(3));
+        bed.post(session, 2);
+        assertThat(bed.kept(session, call.cursor().stream())).isEmpty();
     }
 }

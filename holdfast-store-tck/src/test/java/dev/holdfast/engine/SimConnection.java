@@ -278,6 +278,7 @@ final class SimConnection implements StreamReader.Waker {
 
     /** The store did not take the start of the call: its client gets 503, and can never come back. */
     private void refused() {
+        session.refused(stream);
         call.ifPresent(begun -> {
             world.check(cursor == 0 && begun.cursor.isEmpty(), () -> this + " is refused though it has begun");
             begun.requests.forEach(request -> begun.perhapsCancelled.add(request.requiredId()));

@@ -46,6 +46,8 @@ final class SimSession {
     final Set<RequestId> answered = new HashSet<>();
     /** Streams that were delivered once: nobody waits for the answers to what was asked there. */
     final Set<StreamId> finished = new HashSet<>();
+    /** Streams of calls whose clients were told that these do not start: nobody asks for what is in them. */
+    private final Set<StreamId> refused = new HashSet<>();
     /** How often a gap was reported, by stream as in its event ids. */
     final Map<String, Integer> gaps = new HashMap<>();
 
@@ -211,11 +213,19 @@ final class SimSession {
         }
     }
 
+    /** The client of a call was told that this does not start. */
+    void refused(StreamId stream) {
+        refused.add(stream);
+        delivered(stream);
+    }
+
     private void acked(SimLog.Fact fact) {
         RequestId id = fact.event.id();
         if (id != null && fact.answer()) {
             boolean cancelled = world.call(id).cancelled.contains(id);
-            delivered.remove(fact.event.stream());
+            if (!refused.contains(fact.event.stream())) {
+                delivered.remove(fact.event.stream());
+            }
             world.check(!cancelled, () -> "an answer came after the cancellation: " + SimLog.name(fact));
         }
         if (fact.event.kind() == EventKind.PROGRESS) {
