@@ -5,6 +5,7 @@ import com.sun.tools.attach.AttachNotSupportedException;
 import com.sun.tools.attach.VirtualMachine;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
+import java.lang.management.MemoryMXBean;
 import java.util.HashMap;
 import java.util.Map;
 import javax.management.remote.JMXConnector;
@@ -13,8 +14,12 @@ import javax.management.remote.JMXServiceURL;
 
 /** What the threads of another JVM have allocated since this began to look, those that have ended between two looks left out. */
 final class Allocations implements AutoCloseable {
+    /** Several, since what a reference queue holds goes only with the next one. */
+    private static final int COLLECTIONS = 4;
+
     private final JMXConnector connector;
     private final ThreadMXBean threads;
+    private final MemoryMXBean memory;
     private final Map<Long, Long> known = new HashMap<>();
     private long sum;
 
@@ -22,6 +27,8 @@ final class Allocations implements AutoCloseable {
         this.connector = connector;
         this.threads = ManagementFactory.newPlatformMXBeanProxy(
                 connector.getMBeanServerConnection(), ManagementFactory.THREAD_MXBEAN_NAME, ThreadMXBean.class);
+        this.memory = ManagementFactory.newPlatformMXBeanProxy(
+                connector.getMBeanServerConnection(), ManagementFactory.MEMORY_MXBEAN_NAME, MemoryMXBean.class);
     }
 
     // the address is that of a process which this one has started itself
@@ -47,6 +54,14 @@ final class Allocations implements AutoCloseable {
             }
         }
         return sum;
+    }
+
+    /** Bytes of its heap that are in use behind some collections. */
+    long collected() {
+        for (int i = 0; i < COLLECTIONS; i++) {
+            memory.gc();
+        }
+        return memory.getHeapMemoryUsage().getUsed();
     }
 
     @Override

@@ -57,6 +57,20 @@ final class ComparedServers {
                         container));
     }
 
+    /** A node whose sessions are in the Redis of this address. */
+    Peer node(String redis) {
+        return Peer.onJvm(
+                "redis",
+                port -> java("-Dredis=" + redis, "-cp", classes, SERVER, "redis", "immediate", Integer.toString(port)));
+    }
+
+    /** A server of this kind with its sessions in this folder. */
+    Peer on(Path folder, String kind) {
+        return Peer.onJvm(
+                kind,
+                port -> java("-Dstore=" + folder, "-cp", classes, SERVER, kind, "immediate", Integer.toString(port)));
+    }
+
     /** The SDK without a transport. */
     Peer sdk(String variant) {
         return server("sdk", variant, "jetty").with(SdkLoad::new);

@@ -21,7 +21,8 @@ record Peer(String name, Platform platform, Start start, Loading loading) {
     /** What runs a server. */
     enum Platform {
         JVM,
-        NODE
+        NODE,
+        NATIVE
     }
 
     /** The command line of a server. */

@@ -16,8 +16,10 @@ import dev.holdfast.benchmarks.load.Workload;
 import dev.holdfast.benchmarks.result.Figure;
 import dev.holdfast.benchmarks.result.Goal;
 import dev.holdfast.benchmarks.result.ScenarioResult;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Locale;
 import java.util.function.Function;
 import java.util.stream.Stream;
 
@@ -25,12 +27,22 @@ import java.util.stream.Stream;
 final class Scenarios {
     private static final Duration FIRST = Duration.ofSeconds(30);
     private static final int FEW_SESSIONS = 100;
+    private static final int SOME_SESSIONS = 1_000;
     private static final int MANY_SESSIONS = 10_000;
+    private static final int PARKED_SESSIONS = 100_000;
+    private static final int MOST_NODES = 5;
 
     private final ComparedServers peers;
+    private final Path scratch;
 
-    Scenarios(ComparedServers peers) {
+    /**
+     * Scenarios with these servers.
+     *
+     * @param scratch a folder for what servers write
+     */
+    Scenarios(ComparedServers peers, Path scratch) {
         this.peers = peers;
+        this.scratch = scratch;
     }
 
     /** What {@code benchmarks/run compare} measures, in this order. */
@@ -50,6 +62,9 @@ final class Scenarios {
                 upstream("upstream", peers.typescript()),
                 upstream("upstream-java", peers.server("official", "sync", "jetty")),
                 crowd(),
+                growth(),
+                parked(),
+                nodes(),
                 listening("broadcast", "a message to all clients that listen", BroadcastLoad::new, 0.8),
                 listening("return", "all clients cut at once, and back with their cursors", ReturnLoad::new, 0.67),
                 start());
@@ -197,6 +212,47 @@ final class Scenarios {
                         server.named(MANY_SESSIONS + " sessions").with(Crowd.of(MANY_SESSIONS)),
                         server.named(few).with(Crowd.of(FEW_SESSIONS))),
                 List.of(new Trial(Workload.ECHO, List.of(atLeast(0.9, RATE, few), atMost(1.1, ALLOCATED, few)))));
+    }
+
+    private Scenario growth() {
+        return new Contest(
+                "growth",
+                "calls beside sessions that listen and do nothing",
+                Stream.of(MANY_SESSIONS, SOME_SESSIONS, FEW_SESSIONS)
+                        .map(count -> peers.server("holdfast", "immediate", "jetty")
+                                .named(attached(count))
+                                .with(Crowd.attached(count)))
+                        .toList(),
+                List.of(new Trial(Workload.ECHO, likeFew())));
+    }
+
+    /** The server with the crowd is started on a folder that has the sessions which are not in memory. */
+    private Scenario parked() {
+        Path folder = scratch.resolve("parked");
+        Contest contest = new Contest(
+                "parked",
+                "calls beside sessions on disk, of which some listen and most are not in memory",
+                List.of(
+                        peers.on(folder, "rocksdb")
+                                .named(attached(MANY_SESSIONS) + ", 100,000 parked")
+                                .with(Crowd.attached(MANY_SESSIONS)),
+                        peers.server("rocksdb", "immediate", "jetty")
+                                .named(attached(FEW_SESSIONS))
+                                .with(Crowd.attached(FEW_SESSIONS))),
+                List.of(new Trial(Workload.ECHO, likeFew())));
+        return new Filled(contest, peers.on(folder, "filling"), PARKED_SESSIONS);
+    }
+
+    private static String attached(int sessions) {
+        return String.format(Locale.ROOT, "%,d attached", sessions);
+    }
+
+    private static List<Goal> likeFew() {
+        return List.of(atLeast(0.9, RATE, attached(FEW_SESSIONS)), atMost(1.1, ALLOCATED, attached(FEW_SESSIONS)));
+    }
+
+    private Scenario nodes() {
+        return new Nodes("nodes", "nodes on one Redis", MOST_NODES, peers::node, Workload.ECHO);
     }
 
     /** @param least what is asked of the rate, over that of the floor */

@@ -72,8 +72,20 @@ final class ServerProcess implements AutoCloseable {
         }
     }
 
-    Peer peer() {
-        return peer;
+    Target target() {
+        return target;
+    }
+
+    ProcessHandle process() {
+        return process.toHandle();
+    }
+
+    Peer.Platform platform() {
+        return peer.platform();
+    }
+
+    ProcessMeter meter() {
+        return meter;
     }
 
     /** Nanoseconds since its start. */

@@ -26,14 +26,24 @@ public final class HttpLoad implements Load {
      * @param meter tells what the server uses
      */
     public HttpLoad(Target target, Workload workload, Meter meter) throws IOException, InterruptedException {
+        this(List.of(target), workload, meter);
+    }
+
+    /**
+     * Opens the sessions and the connections, in turns at some nodes of one cluster. A session is opened at another node than the one
+     * that is called, where there is another.
+     *
+     * @param meter tells what the servers use
+     */
+    public HttpLoad(List<Target> targets, Workload workload, Meter meter) throws IOException, InterruptedException {
         this.meter = meter;
-        String shared = target.open();
+        String shared = targets.get(0).open();
         for (int i = 0; i < workload.connections(); i++) {
             String session = switch (workload.sessions()) {
-                case EACH -> target.open();
+                case EACH -> targets.get((i + 1) % targets.size()).open();
                 case SHARED -> shared;
             };
-            Caller caller = new Caller(target, workload, session, i);
+            Caller caller = new Caller(targets.get(i % targets.size()), workload, session, i);
             caller.register(selector);
             callers.add(caller);
         }

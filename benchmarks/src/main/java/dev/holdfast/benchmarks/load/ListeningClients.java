@@ -41,12 +41,23 @@ public final class ListeningClients implements AutoCloseable {
     public void open(List<String> sessions) throws IOException, InterruptedException {
         for (String session : sessions) {
             acquire(1);
-            ListeningClient client = new ListeningClient(target, session, "", 0, times);
-            selector.wakeup();
-            client.channel().register(selector, SelectionKey.OP_READ, client);
+            connect(session);
         }
         acquire(OPENING_AT_ONCE);
         opening.release(OPENING_AT_ONCE);
+    }
+
+    /** The same without waiting: there are servers that begin a response with its first message. Nothing can be opened behind it. */
+    public void connect(List<String> sessions) throws IOException {
+        for (String session : sessions) {
+            connect(session);
+        }
+    }
+
+    private void connect(String session) throws IOException {
+        ListeningClient client = new ListeningClient(target, session, "", 0, times);
+        selector.wakeup();
+        client.channel().register(selector, SelectionKey.OP_READ, client);
     }
 
     private void acquire(int permits) throws IOException, InterruptedException {

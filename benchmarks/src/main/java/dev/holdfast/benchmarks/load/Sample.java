@@ -1,5 +1,6 @@
 package dev.holdfast.benchmarks.load;
 
+import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 
@@ -58,6 +59,25 @@ public record Sample(
                 Double.NaN,
                 busy,
                 errors + other.errors);
+    }
+
+    /**
+     * What another process gave for the same answers.
+     *
+     * @param ours what the server had used before and behind them
+     * @param others what the other process had used then
+     */
+    public Sample usedBy(List<Usage> ours, List<Usage> others) {
+        double answers = (ours.get(1).cpu() - ours.get(0).cpu()) / cpu;
+        return new Sample(
+                rate,
+                Double.NaN,
+                Double.NaN,
+                (others.get(1).cpu() - others.get(0).cpu()) / answers,
+                Double.NaN,
+                others.get(1).resident() / MB,
+                busy,
+                errors);
     }
 
     /** The same answers in another time. */

@@ -27,6 +27,8 @@ public record Target(String name, int port) {
     private static final int MOST_COLLECTIONS = 10;
     private static final int REST_BYTES = 64 << 10;
     private static final long REST_MILLIS = 1000;
+    private static final int FILLED_CALLS = 3;
+    private static final int FILLED_AT_ONCE = 10_000;
     private static final Duration PATIENCE = Duration.ofSeconds(30);
 
     public InetSocketAddress address() {
@@ -56,6 +58,19 @@ public record Target(String name, int port) {
         String body = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"" + tool
                 + "\",\"arguments\":" + arguments + "}}";
         return post(session, body).body();
+    }
+
+    /** Has a server that fills a folder write sessions with a short history: some answers and notifications. */
+    public void fill(int sessions) throws IOException, InterruptedException {
+        String history = "history ".repeat(20);
+        String session = open();
+        for (int i = 0; i < FILLED_CALLS; i++) {
+            call(session, "echo", "{\"text\":\"" + history + "\"}");
+        }
+        call(session, "notify", "{\"count\":5,\"tag\":\"" + history + "\"}");
+        for (int from = 0; from < sessions; from += FILLED_AT_ONCE) {
+            control("fill?from=" + from + "&count=" + Math.min(FILLED_AT_ONCE, sessions - from));
+        }
     }
 
     public void delete(String session) throws IOException, InterruptedException {

@@ -15,8 +15,9 @@ import java.time.temporal.ChronoUnit;
  * @param java the virtual machine
  * @param time when
  */
-record Machine(int processors, String processor, String system, String java, String time) {
-    static Machine here() throws IOException {
+public record Machine(int processors, String processor, String system, String java, String time) {
+    /** This one, now. */
+    public static Machine here() throws IOException {
         return new Machine(
                 Runtime.getRuntime().availableProcessors(),
                 processorName(),

@@ -1,10 +1,8 @@
 package dev.holdfast.benchmarks.report;
 
-import dev.holdfast.benchmarks.result.ScenarioResult;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
 import tools.jackson.databind.SerializationFeature;
 import tools.jackson.databind.json.JsonMapper;
 
@@ -21,9 +19,13 @@ public final class ResultsFile {
     }
 
     /** Writes all, over what was there. */
-    public void write(List<ScenarioResult> outcomes) throws IOException {
+    public void write(Results results) throws IOException {
         Files.createDirectories(file.toAbsolutePath().getParent());
-        Files.write(file, JSON.writeValueAsBytes(new Content(Machine.here(), outcomes)));
+        Files.write(file, JSON.writeValueAsBytes(results));
+    }
+
+    public Results read() throws IOException {
+        return JSON.readValue(Files.readAllBytes(file), Results.class);
     }
 
     /** A file beside it, of the same name but for its end. */
@@ -31,7 +33,4 @@ public final class ResultsFile {
         String name = file.getFileName().toString().replaceFirst("\\.json$", "");
         return file.resolveSibling(name + end);
     }
-
-    /** What stands in the file. */
-    private record Content(Machine machine, List<ScenarioResult> outcomes) {}
 }

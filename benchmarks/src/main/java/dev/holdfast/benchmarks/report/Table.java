@@ -48,13 +48,13 @@ public final class Table {
         return row + " " + busy + " | " + contestant.warmUp() + errors + " |\n";
     }
 
-    private static String cell(Spread spread) {
+    static String cell(Spread spread) {
         return spread.known()
                 ? number(spread.median()) + " (" + number(spread.least()) + "-" + number(spread.most()) + ")"
                 : "";
     }
 
-    private static String number(double value) {
+    static String number(double value) {
         return String.format(Locale.ROOT, value >= 100 ? "%.0f" : value >= 10 ? "%.1f" : "%.2f", value);
     }
 

@@ -18,7 +18,7 @@ public record Contestant(String name, String warmUp, List<Sample> samples) {
     }
 
     /** This one's figure beside another's, round by round, as a goal wants it. */
-    Spread beside(Contestant other, Goal goal) {
+    public Spread beside(Contestant other, Goal goal) {
         return Spread.of(IntStream.range(0, samples.size())
                 .mapToDouble(i -> goal.relation()
                         .of(goal.figure().of(samples.get(i)), goal.figure().of(other.samples.get(i))))

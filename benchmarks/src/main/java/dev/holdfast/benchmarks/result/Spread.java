@@ -4,7 +4,8 @@ import java.util.Arrays;
 
 /** A figure over all rounds. */
 public record Spread(double least, double median, double most) {
-    static Spread of(double[] values) {
+    /** Of these values, one for each round. */
+    public static Spread of(double... values) {
         double[] sorted = Arrays.stream(values).sorted().toArray();
         int middle = sorted.length / 2;
         double median = sorted.length % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;

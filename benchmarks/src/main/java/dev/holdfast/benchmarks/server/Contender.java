@@ -11,6 +11,8 @@ import dev.holdfast.spi.SessionStore.Durability;
 import io.modelcontextprotocol.server.transport.HttpServletStreamableServerTransportProvider;
 import io.modelcontextprotocol.spec.McpStreamableServerTransportProvider;
 import jakarta.servlet.http.HttpServlet;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
@@ -66,12 +68,7 @@ record Contender(
             }
             case "rocksdb" -> holdfast(builder().store(onDisk(Durability.PROCESS_DEATH)), variant);
             case "rocksdb-sync" -> holdfast(builder().store(onDisk(Durability.POWER_LOSS)), variant);
-            case "redis" ->
-                holdfast(
-                        builder()
-                                .store(RedisStore.builder(OwnRedis.start(folder()))
-                                        .open()),
-                        variant);
+            case "redis" -> holdfast(builder().store(RedisStore.builder(redis()).open()), variant);
             case "parking" -> {
                 RocksDbStore disk = onDisk(Durability.PROCESS_DEATH);
                 Contender parking = holdfast(
@@ -119,6 +116,16 @@ record Contender(
 
     private static Path folder() {
         return Path.of(System.getProperty("store"));
+    }
+
+    /** The one that the system property {@code redis} names, which other nodes may share; else one of its own. */
+    private static String redis() {
+        String shared = System.getProperty("redis");
+        try {
+            return shared == null ? OwnRedis.start(folder()).url() : shared;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     /** In the folder that the system property {@code store} names; it ends with the process. */

@@ -16,12 +16,13 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.BiFunction;
 
-/** A store for one session, which it keeps in memory; what the engine has written for it is written again for any number of others. */
+/** A store in memory; what the engine has written for the session that was opened last is written again for any number of others. */
 public final class Template implements SessionStore {
     private final SessionStore one = new MemoryStore();
     private final List<BiFunction<SessionStore, SessionKey, CompletionStage<Void>>> steps =
             new CopyOnWriteArrayList<>();
     private final Path folder;
+    private volatile Optional<SessionKey> last = Optional.empty();
     /** Opened once, and never closed in order: what comes after it finds what a crash would have left. */
     private Optional<SessionStore> disk = Optional.empty();
 
@@ -53,7 +54,9 @@ public final class Template implements SessionStore {
 
     private CompletionStage<Void> take(
             SessionKey key, BiFunction<SessionStore, SessionKey, CompletionStage<Void>> step) {
-        steps.add(step);
+        if (last.filter(key::equals).isPresent()) {
+            steps.add(step);
+        }
         return step.apply(one, key);
     }
 
@@ -64,6 +67,8 @@ public final class Template implements SessionStore {
 
     @Override
     public CompletionStage<Void> create(SessionKey key, Epoch epoch, SessionRecord record) {
+        last = Optional.of(key);
+        steps.clear();
         return take(key, (store, other) -> store.create(other, epoch, record));
     }
 
