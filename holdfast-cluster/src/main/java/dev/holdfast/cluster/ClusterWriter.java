@@ -11,6 +11,7 @@ import dev.holdfast.log.BatchWriter;
 import dev.holdfast.log.KeptEvent;
 import dev.holdfast.log.StoreQuestion;
 import dev.holdfast.log.StoreQuestion.LeaseLostException;
+import dev.holdfast.log.StoreQuestion.UnreadableException;
 import dev.holdfast.session.ClusterMembership;
 import dev.holdfast.spi.Append;
 import dev.holdfast.spi.Epoch;
@@ -400,11 +401,17 @@ final class ClusterWriter implements SessionStore {
         }
     }
 
-    /** Ends a session for every node: who has joined it knows when this completes, and it counts no more for its principal. */
+    /**
+     * Ends a session for every node: who has joined it knows when this completes, and it counts no more for its principal. Fails where the
+     * store does not say now who has; where it never will, nobody is told.
+     */
     @Override
     public CompletionStage<Void> delete(SessionKey key) {
         Optional<Membership> own = membership(key);
-        CompletionStage<List<Member>> members = store.members(key).exceptionally(failure -> List.of());
+        CompletionStage<List<Member>> members = StoreQuestion.ask(() -> store.members(key))
+                .exceptionallyCompose(failure -> StoreQuestion.causeOf(failure) instanceof UnreadableException
+                        ? CompletableFuture.completedFuture(List.of())
+                        : CompletableFuture.failedFuture(failure));
         return members.thenCombine(
                         principal(key, own),
                         (all, who) -> store.delete(key)

@@ -139,9 +139,13 @@ final class Peers {
         long number = numbers.incrementAndGet();
         return StoreQuestion.ask(() -> {
                     String from = store.lease().node();
-                    Announcement announcement = new Announcement(from, message.apply(from, number), present);
-                    announced.put(number, announcement);
-                    return present.get().thenCompose(members -> announcement.send(members, FIRST_PAUSE_MILLIS));
+                    return present.get().thenCompose(members -> {
+                        // whoever is told has the length of a lease from now on, however long the store took to name
+                        // them
+                        Announcement announcement = new Announcement(from, message.apply(from, number), present);
+                        announced.put(number, announcement);
+                        return announcement.send(members, FIRST_PAUSE_MILLIS);
+                    });
                 })
                 .whenComplete((done, failure) -> announced.remove(number));
     }

@@ -224,4 +224,35 @@ class OneCommitTest {
         bed.post(session, 2);
         assertThat(bed.kept(session, call.cursor().stream())).isEmpty();
     }
+
+    @Test
+    void whoCannotAskForTheMembersDoesNotSayThatTheSessionHasEnded() {
+        Session here = first.open();
+        Session there = second.find(here);
+        first.store.fail(FlakyCluster.Question.MEMBERS, true);
+        CompletionStage<Void> ended = here.terminate();
+        bed.pass(Duration.ofMillis(10));
+        assertThat(ended.toCompletableFuture()).isCompletedExceptionally();
+        first.store.fail(FlakyCluster.Question.MEMBERS, false);
+        bed.pass(ClusterBed.LEASE.plusSeconds(1));
+        assertThat(bed.stored(here))
+                .as("it ends as soon as its members can be told")
+                .isFalse();
+        assertThat(TestBed.now(there.call(TestBed.requests(1)))).isEqualTo(new Call.Closed(EndReason.TERMINATED));
+    }
+
+    @Test
+    void aNodeIsNotFencedBecauseTheQuestionForTheMembersTookLong() {
+        Session here = first.open();
+        Session there = second.find(here);
+        bed.post(there, 1);
+        first.store.hold(FlakyCluster.Question.MEMBERS);
+        Connection set = setLevel(here);
+        bed.pass(ClusterBed.LEASE.plusMillis(1));
+        first.store.holdNoMore(FlakyCluster.Question.MEMBERS);
+        first.store.letGo();
+        bed.pass(Duration.ofMillis(500));
+        assertThat(bed.read(set)).containsExactly("result 7");
+        assertThat(bed.members(here)).hasSize(2);
+    }
 }
