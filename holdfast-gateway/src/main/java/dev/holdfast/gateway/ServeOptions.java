@@ -75,7 +75,7 @@ record ServeOptions(
         }
         List<Knob<String>> paths = List.of(Knobs.PATH, Knobs.SSE_PATH, Knobs.MESSAGE_PATH);
         paths.forEach(path -> paths.forEach(end -> {
-            if (path != end && settings.get(path).endsWith(settings.get(end))) {
+            if (!path.equals(end) && settings.get(path).endsWith(settings.get(end))) {
                 throw new IllegalArgumentException(path.name() + ", which is " + settings.get(path)
                         + ", must not end with " + end.name() + ", which is " + settings.get(end)
                         + ": change one of them, or give --no-sse");
