@@ -54,10 +54,12 @@ class FiguresPageTest {
 
     @Test
     void theCapacityOfOneRedisEndsWhereItsThreadIsFull() throws IOException {
-        assertThat(page(outcome("nodes", contestant("1 node", 5000, 100), contestant("1 node: Redis", 5000, 20))))
+        String page = page(outcome("nodes", contestant("1 node", 5000, 100), contestant("1 node: Redis", 5000, 20)));
+        assertThat(page).contains("| 2 | 40,000 | nodes |\n| 4 | 50,000 | Redis |\n\n");
+        // Where a line ends depends on the name of the machine's kernel and the number of its processors.
+        assertThat(page.replace('\n', ' '))
                 .contains("full at 50,000 calls/s")
-                .contains("takes 5.0 processors of nodes")
-                .contains("| 2 | 40,000 | nodes |\n| 4 | 50,000 | Redis |\n\n");
+                .contains("takes 5.0 processors of nodes");
     }
 
     @Test
