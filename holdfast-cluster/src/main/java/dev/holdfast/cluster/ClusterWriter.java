@@ -11,7 +11,6 @@ import dev.holdfast.log.BatchWriter;
 import dev.holdfast.log.KeptEvent;
 import dev.holdfast.log.StoreQuestion;
 import dev.holdfast.log.StoreQuestion.LeaseLostException;
-import dev.holdfast.log.StoreQuestion.UnreadableException;
 import dev.holdfast.session.ClusterMembership;
 import dev.holdfast.spi.Append;
 import dev.holdfast.spi.Epoch;
@@ -32,7 +31,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
-import java.util.function.Function;
 import java.util.function.LongConsumer;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
@@ -401,23 +399,14 @@ final class ClusterWriter implements SessionStore {
         }
     }
 
-    /**
-     * Ends a session for every node: who has joined it knows when this completes, and it counts no more for its principal. Fails where the
-     * store does not say now who has; where it never will, nobody is told.
-     */
+    /** Ends a session for every node: who has joined it knows when this completes, and it counts no more for its principal. */
     @Override
     public CompletionStage<Void> delete(SessionKey key) {
         Optional<Membership> own = membership(key);
-        CompletionStage<List<Member>> members = StoreQuestion.ask(() -> store.members(key))
-                .exceptionallyCompose(failure -> StoreQuestion.causeOf(failure) instanceof UnreadableException
-                        ? CompletableFuture.completedFuture(List.of())
-                        : CompletableFuture.failedFuture(failure));
-        return members.thenCombine(
-                        principal(key, own),
-                        (all, who) -> store.delete(key)
-                                .thenCompose(done -> peers.endKnown(key, others(all, own)))
-                                .thenCompose(done -> uncount(who, key)))
-                .thenCompose(Function.identity());
+        return principal(key, own)
+                .thenCompose(who -> store.remove(key)
+                        .thenCompose(members -> peers.endKnown(key, others(members, own)))
+                        .thenCompose(done -> uncount(who, key)));
     }
 
     private static List<Member> others(List<Member> all, Optional<Membership> own) {

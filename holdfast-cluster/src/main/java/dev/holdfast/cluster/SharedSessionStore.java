@@ -129,6 +129,17 @@ public interface SharedSessionStore extends SessionStore {
     Tail tail(SessionKey key, Runnable hinted);
 
     /**
+     * Removes a session, and returns the epochs that were present until then, oldest first; none where there is no session, or none that
+     * can be read.
+     */
+    CompletionStage<List<Member>> remove(SessionKey key);
+
+    @Override
+    default CompletionStage<Void> delete(SessionKey key) {
+        return remove(key).thenAccept(members -> {});
+    }
+
+    /**
      * Removes a session, unless another epoch than this one is present; then it stays as it is.
      *
      * @return whether it is not there now; false where it stays

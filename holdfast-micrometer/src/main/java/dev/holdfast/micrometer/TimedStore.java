@@ -220,6 +220,11 @@ class TimedStore implements SessionStore {
         }
 
         @Override
+        public CompletionStage<List<Member>> remove(SessionKey key) {
+            return deletes.time(() -> store.remove(key));
+        }
+
+        @Override
         public CompletionStage<List<Member>> members(SessionKey key) {
             return looks.time(() -> store.members(key));
         }

@@ -241,8 +241,17 @@ public final class RedisStore implements SharedSessionStore {
     }
 
     @Override
-    public CompletionStage<Void> delete(SessionKey key) {
-        return run(Script.DELETE, key, answer -> null, new byte[0]);
+    public CompletionStage<List<Member>> remove(SessionKey key) {
+        return run(Script.DELETE, key, RedisStore::removed, new byte[0]);
+    }
+
+    /** The session is gone, whether or not it can be read who had it. */
+    private static List<Member> removed(List<Object> answer) {
+        try {
+            return SessionHash.members((List<?>) answer.get(1));
+        } catch (RuntimeException e) {
+            return List.of();
+        }
     }
 
     @Override

@@ -17,6 +17,20 @@ local function is_there()
   return is_ahead(redis.call('HGET', record, 'x'))
 end
 
+-- The fields that name the present epochs, each before its value.
+local function present()
+  local found = {}
+  if is_there() then
+    for _, field in ipairs(redis.call('HKEYS', record)) do
+      if string.sub(field, 1, 1) == 'm' then
+        found[#found + 1] = field
+        found[#found + 1] = redis.call('HGET', record, field)
+      end
+    end
+  end
+  return found
+end
+
 local function keep_until(expires)
   local at = text(math.min(tonumber(expires), 4503599627370496) + SPACE_KEPT_MILLIS)
   redis.call('PEXPIREAT', record, at)

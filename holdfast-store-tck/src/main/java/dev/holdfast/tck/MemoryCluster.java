@@ -163,10 +163,10 @@ public final class MemoryCluster implements SharedSessionStore {
     }
 
     @Override
-    public CompletionStage<Void> delete(SessionKey key) {
-        sessions.remove(key);
+    public CompletionStage<List<Member>> remove(SessionKey key) {
+        MemorySession removed = sessions.remove(key);
         hint(key);
-        return CompletableFuture.completedFuture(null);
+        return CompletableFuture.completedFuture(removed == null || expired(removed) ? List.of() : removed.members());
     }
 
     @Override

@@ -273,6 +273,15 @@ public abstract class SharedContract extends SharedStoreContract {
     }
 
     @Test
+    @DisplayName("Removes a session, and returns the epochs that were present until then")
+    void whoRemovesASessionLearnsWhoHadIt() {
+        Epoch second = beginWithTwo();
+        assertThat(await(store().remove(KEY))).containsExactly(new Member(FIRST, NODE), new Member(second, OTHER_NODE));
+        assertThat(await(elsewhere().remove(KEY))).isEmpty();
+        assertThat(await(elsewhere().join(KEY, 3, OTHER_NODE))).isEmpty();
+    }
+
+    @Test
     @DisplayName("Removes a session, unless another epoch than this one is present; then it stays as it is")
     void aSessionStaysWhileAnotherNodeHasIt() {
         Epoch second = beginWithTwo();

@@ -369,8 +369,8 @@ final class FlakyCluster implements SharedSessionStore {
     }
 
     @Override
-    public CompletionStage<Void> delete(SessionKey key) {
-        return ask(Question.DELETE, () -> store.delete(key));
+    public CompletionStage<List<Member>> remove(SessionKey key) {
+        return ask(Question.DELETE, () -> store.remove(key));
     }
 
     @Override

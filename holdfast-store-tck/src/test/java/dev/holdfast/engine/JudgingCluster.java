@@ -171,8 +171,8 @@ final class JudgingCluster implements SharedSessionStore {
     }
 
     @Override
-    public CompletionStage<Void> delete(SessionKey key) {
-        return store.delete(key);
+    public CompletionStage<List<Member>> remove(SessionKey key) {
+        return store.remove(key);
     }
 
     @Override
