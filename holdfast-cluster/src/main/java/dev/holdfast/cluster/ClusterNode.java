@@ -296,10 +296,10 @@ final class ClusterNode implements ClusterMembership {
             store.peers().known(known);
         } else if (message instanceof NodeMessage.Ended ended) {
             engine.session(ended.key()).ifPresent(session -> session.end(EndReason.TERMINATED));
-            store.peers().know(ended.key(), ended.from(), ended.number());
+            store.peers().know(ended.key(), lease::node, ended.from(), ended.number());
         } else if (inbox.comesFirst(message)) {
             if (message instanceof NodeMessage.Journaled journaled) {
-                heardOf(journaled);
+                store.peers().heardOf(journaled);
             }
             Optional<LiveSession> session = engine.session(message.key());
             session.ifPresent(found -> heard(found, message, bytes.length));
@@ -307,14 +307,6 @@ final class ClusterNode implements ClusterMembership {
                 inbox.notTaken(message);
             }
         }
-    }
-
-    /** Whoever calls the session here from now on is served behind that; while this node joins, it is told once more. */
-    private void heardOf(NodeMessage.Journaled journaled) {
-        store.membership(journaled.key()).ifPresent(own -> {
-            own.heardOf(journaled.version());
-            store.peers().know(journaled.key(), journaled.from(), journaled.number());
-        });
     }
 
     private void heard(LiveSession session, NodeMessage message, long bytes) {

@@ -150,10 +150,19 @@ final class Peers {
                 .whenComplete((done, failure) -> announced.remove(number));
     }
 
-    /** Tells who has announced something that this node knows it. */
-    void know(SessionKey key, String from, long number) {
-        StoreQuestion.ask(() -> store.bus()
-                        .send(from, new NodeMessage.Known(key, store.lease().node(), number).pack()))
+    /** Whoever calls the session here from now on is served behind that; while this incarnation joins, it is told once more. */
+    void heardOf(NodeMessage.Journaled journaled) {
+        store.membership(journaled.key())
+                .filter(own -> store.lease().held(own.node))
+                .ifPresent(own -> {
+                    own.heardOf(journaled.version());
+                    know(journaled.key(), () -> own.node, journaled.from(), journaled.number());
+                });
+    }
+
+    /** Tells who has announced something that an incarnation of this node knows it. */
+    void know(SessionKey key, Supplier<String> node, String from, long number) {
+        StoreQuestion.ask(() -> store.bus().send(from, new NodeMessage.Known(key, node.get(), number).pack()))
                 .whenComplete((sent, failure) -> log(failure));
     }
 

@@ -11,7 +11,10 @@ import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -74,6 +77,23 @@ class ClusterWriterTest {
         loses = "join";
         assertThat(writer.claim(KEY, 2).toCompletableFuture()).isCompletedExceptionally();
         assertThat(nodes()).containsExactly("first", lease.node());
+    }
+
+    /** The session is being joined under the next one, with the journal as it was. */
+    @Test
+    void anIncarnationThatIsOverKnowsNothingForTheNextOne() throws InterruptedException {
+        BlockingQueue<NodeMessage> heard = new LinkedBlockingQueue<>();
+        store.bus().begin("first", TestHost.LEASE);
+        claim(2);
+        host.passes(TestHost.LEASE.toMillis(), TimeUnit.MILLISECONDS);
+        lease.tick();
+        try (ClusterBus.Inbox inbox = store.bus().receive("first", message -> heard.add(NodeMessage.of(message)))) {
+            writer.peers().heardOf(new NodeMessage.Journaled(KEY, 1, "first", 7));
+            writer.left(KEY);
+            claim(3);
+            writer.peers().heardOf(new NodeMessage.Journaled(KEY, 1, "first", 8));
+            assertThat(heard.poll(5, TimeUnit.SECONDS)).isEqualTo(new NodeMessage.Known(KEY, TestHost.name(2), 8));
+        }
     }
 
     @Test
