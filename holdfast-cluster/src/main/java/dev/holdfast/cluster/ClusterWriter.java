@@ -165,6 +165,7 @@ final class ClusterWriter implements SessionStore {
             }
             if (before.node.equals(node)) {
                 before.epochs.add(epoch);
+                before.heardOf(joined.version());
                 return before;
             }
             return lease.held(node) ? fresh : before;

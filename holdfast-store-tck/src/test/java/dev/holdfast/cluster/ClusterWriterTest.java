@@ -3,7 +3,9 @@ package dev.holdfast.cluster;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.cluster.SharedSessionStore.Member;
+import dev.holdfast.spi.Append;
 import dev.holdfast.spi.Epoch;
+import dev.holdfast.spi.RecordChange;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionRecord;
 import dev.holdfast.tck.MemoryCluster;
@@ -23,6 +25,9 @@ class ClusterWriterTest {
     private static final SessionKey KEY = SessionKey.of("0123456789abcdef0123456789abcdef", "");
     private static final SessionRecord RECORD = new SessionRecord(
             1, SessionRecord.SESSION, "", Long.MAX_VALUE, SessionRecord.NO_EXTENSION, "", Map.of(), Map.of());
+
+    private static final Append PUT =
+            new Append(List.of(), List.of(new RecordChange.JournalPut("level", new byte[0])), List.of());
 
     private final TestHost host = new TestHost();
     private final SharedSessionStore store = new MemoryCluster();
@@ -77,6 +82,15 @@ class ClusterWriterTest {
         loses = "join";
         assertThat(writer.claim(KEY, 2).toCompletableFuture()).isCompletedExceptionally();
         assertThat(nodes()).containsExactly("first", lease.node());
+    }
+
+    @Test
+    void aNewerEpochTellsOfTheJournalThatTheStoreHasNow() {
+        claim(2);
+        store.append(KEY, new Epoch(1, 1), PUT).toCompletableFuture().join();
+        assertThat(writer.membership(KEY).orElseThrow().missing()).isEqualTo(-1);
+        claim(3);
+        assertThat(writer.membership(KEY).orElseThrow().missing()).isEqualTo(1);
     }
 
     /** The session is being joined under the next one, with the journal as it was. */
