@@ -1,6 +1,5 @@
 package dev.holdfast.cluster;
 
-import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.cluster.SharedSessionStore.Member;
 import dev.holdfast.log.SessionLog;
 import dev.holdfast.log.StoreQuestion;
@@ -139,7 +138,7 @@ final class Peers {
         long number = numbers.incrementAndGet();
         return StoreQuestion.ask(() -> {
                     String from = store.lease().node();
-                    return present.get().thenCompose(members -> {
+                    return store.lease().insist(from, present).thenCompose(members -> {
                         // whoever is told has the length of a lease from now on, however long the store took to name
                         // them
                         Announcement announcement = new Announcement(from, message.apply(from, number), present);
@@ -208,12 +207,12 @@ final class Peers {
             if (left.isEmpty()) {
                 return SessionLog.DONE;
             }
-            if (!store.lease().held(from)) {
-                throw new StoreUnavailableException(new IllegalStateException("the lease was lost"));
-            }
             long waited = engine.setting().clock().getAsLong() - began;
             if (waited >= engine.setting().lease().toNanos()) {
-                return store.fence(message.key(), left.stream().map(Member::epoch));
+                return store.lease()
+                        .insist(
+                                from,
+                                () -> store.fence(message.key(), left.stream().map(Member::epoch)));
             }
             Round sent = new Round(left.stream().map(Member::node).collect(Collectors.toUnmodifiableSet()));
             round = sent;
@@ -225,10 +224,13 @@ final class Peers {
                 });
             }
             engine.later(() -> sent.over().complete(null), pause);
-            return sent.over().thenCompose(over -> present.get()).thenCompose(still -> {
-                List<Member> asked = left.stream().filter(still::contains).toList();
-                return send(asked, Math.min(2 * pause, MOST_PAUSE_MILLIS));
-            });
+            return sent.over()
+                    .thenCompose(over -> store.lease().insist(from, present))
+                    .thenCompose(still -> {
+                        List<Member> asked =
+                                left.stream().filter(still::contains).toList();
+                        return send(asked, Math.min(2 * pause, MOST_PAUSE_MILLIS));
+                    });
         }
 
         private void knows(String node) {

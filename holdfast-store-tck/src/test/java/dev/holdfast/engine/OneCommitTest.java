@@ -18,6 +18,8 @@ import java.util.List;
 import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** A call in a store that nodes share: it is stored with its answer, and what its start would have told comes in another way. */
 class OneCommitTest {
@@ -250,6 +252,23 @@ class OneCommitTest {
         first.store.fail(FlakyCluster.Question.DELETE, false);
         bed.pass(ClusterBed.LEASE.plusSeconds(1));
         assertThat(TestBed.now(there.call(TestBed.requests(1)))).isEqualTo(new Call.Closed(EndReason.TERMINATED));
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"MEMBERS", "FENCE"})
+    void whatIsSetIsToldAsSetWhenTheStoreCanBeAskedWhoKnows(FlakyCluster.Question question) {
+        Session here = first.open();
+        Session there = second.find(here);
+        bed.post(there, 1);
+        second.store.deaf = true;
+        first.store.fail(question, true);
+        Connection set = setLevel(here);
+        bed.pass(ClusterBed.LEASE.plusSeconds(1));
+        assertThat(bed.read(set)).isEmpty();
+        first.store.fail(question, false);
+        bed.pass(ClusterBed.LEASE.plusSeconds(1));
+        assertThat(bed.read(set)).containsExactly("result 7");
+        assertThat(bed.members(here)).hasSize(1);
     }
 
     @Test
