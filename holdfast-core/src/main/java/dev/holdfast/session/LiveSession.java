@@ -60,8 +60,16 @@ public final class LiveSession extends SessionCore implements Session {
         if (call.initializes) {
             calls.follow(call);
             caller.execute(() -> inbound.initialize(call.requests.get(0)));
+            return;
+        }
+        BackendSlot.User use = calls.dispatch(call, caller);
+        if (!host.shared || host.cluster().mayWrite()) {
+            backend.use(use);
         } else {
-            backend.use(calls.dispatch(call, caller));
+            log.run(step -> {
+                use.comes(step);
+                use.turnAway("its node has lost its lease", step);
+            });
         }
     }
 

@@ -109,6 +109,21 @@ class OneCommitTest {
     }
 
     @Test
+    void aCallThatIsDispatchedAfterItsNodeHasLostTheLeaseCallsNoBackend() {
+        Session session = first.open();
+        Call call = TestBed.accepted(session.call(TestBed.requests(1)));
+        Connection connection = Connection.unheard(call.reader().orElseThrow());
+        first.store.frozen = true;
+        bed.pass(ClusterBed.LEASE.plusMillis(1));
+        call.dispatch();
+        first.store.frozen = false;
+        bed.pass(ClusterBed.LEASE);
+        assertThat(first.backend.life().calls).isEmpty();
+        assertThat(bed.read(connection)).isEmpty();
+        assertThat(connection.reason()).isEqualTo(EndReason.STORE_FAILED);
+    }
+
+    @Test
     void aForwardedCallIsToldAsTakenWhenItsStartIsCommitted() {
         try (ClusterBed once = ClusterBed.once(2)) {
             Session here = once.node(0).open();
