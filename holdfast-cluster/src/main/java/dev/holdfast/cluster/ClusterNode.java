@@ -437,10 +437,11 @@ final class ClusterNode implements ClusterMembership {
 
         private CompletionStage<Void> tellOthers(Cancellation cancellation) {
             Cancellation told = here.toldElsewhere(cancellation);
+            Optional<String> began = store.membership(here.key()).map(own -> own.node);
             return ask(() -> store.peers()
                     .deliver(here.key(), new NodeMessage.Cancelled(here.key(), told))
                     .thenAccept(others -> {
-                        if (!store.holds(here.key())) {
+                        if (began.filter(lease::held).isEmpty()) {
                             // what this node has begun may have begun elsewhere since, under another number
                             throw new StoreUnavailableException(null);
                         }

@@ -287,6 +287,18 @@ class OneCommitTest {
     }
 
     @Test
+    void aCancellationIsTakenThoughTheSessionIsEndedMeanwhile() {
+        Session here = first.open();
+        Session there = second.find(here);
+        bed.post(there, 1);
+        first.store.holdAnswers(FlakyCluster.Question.MEMBERS);
+        CompletionStage<Void> cancelled = here.cancel(Wire.id(1), Wire.cancelled(1));
+        bed.now(there.terminate());
+        first.store.letGo();
+        bed.now(cancelled);
+    }
+
+    @Test
     void aNodeIsNotFencedBecauseTheQuestionForTheMembersTookLong() {
         Session here = first.open();
         Session there = second.find(here);
