@@ -3,6 +3,7 @@ package dev.holdfast.log;
 import dev.holdfast.spi.Append;
 import dev.holdfast.spi.Event;
 import dev.holdfast.spi.RecordChange;
+import dev.holdfast.spi.SessionRecord;
 import dev.holdfast.spi.SessionRecord.RunningCall;
 import dev.holdfast.spi.SessionStore;
 import dev.holdfast.spi.StreamId;
@@ -154,9 +155,8 @@ public class Pending {
     }
 
     /**
-     * Whether a log holds a batch. An append is whole or not at all, so that one event tells for all; without one, the record does, where
-     * the batch has started a call and not ended it, or put something into the journal. Changes that leave no trace count as missing: they
-     * may be made again.
+     * Whether a log holds a batch. An append is whole or not at all, so that one event tells for all; without one, the record does: it is
+     * as the batch would leave it, or the changes may be made again.
      */
     static boolean inLog(List<Pending> batch, SessionStore.Claim claim) {
         for (Pending pending : batch) {
@@ -164,34 +164,42 @@ public class Pending {
                 return claim.last(pending.event.stream.id()) >= pending.event.event.offset();
             }
         }
-        // of one call, and of one key of the journal, the last change stands
+        // of one subject the last change stands
         Map<Object, RecordChange> left = new HashMap<>();
-        for (Pending pending : batch) {
-            for (RecordChange change : pending.changes) {
-                if (change instanceof RecordChange.CallStarted started) {
-                    left.put(started.stream(), started);
-                } else if (change instanceof RecordChange.CallEnded ended) {
-                    left.remove(ended.stream());
-                } else if (change instanceof RecordChange.JournalPut put) {
-                    left.put(put.key(), put);
-                } else if (change instanceof RecordChange.JournalRemoved removed) {
-                    left.remove(removed.key());
-                }
-            }
-        }
-        return !left.isEmpty()
-                && left.values().stream()
-                        .allMatch(change -> change instanceof RecordChange.JournalPut put
-                                ? Arrays.equals(
-                                        put.message(), claim.record().journal().get(put.key()))
-                                : started((RecordChange.CallStarted) change, claim));
+        batch.forEach(pending -> pending.changes.forEach(change -> left.put(subject(change), change)));
+        return !left.isEmpty() && left.values().stream().allMatch(change -> stands(change, claim.record()));
     }
 
-    /** Whether a call is recorded as this change records it: the same call may have been recorded before. */
-    private static boolean started(RecordChange.CallStarted change, SessionStore.Claim claim) {
-        RunningCall recorded = claim.record().running().get(change.stream());
-        return recorded != null
-                && recorded.requests().equals(change.requests())
-                && Arrays.equals(recorded.extension(), change.extension());
+    private static Object subject(RecordChange change) {
+        if (change instanceof RecordChange.CallStarted started) {
+            return started.stream();
+        } else if (change instanceof RecordChange.CallEnded ended) {
+            return ended.stream();
+        } else if (change instanceof RecordChange.JournalPut put) {
+            return put.key();
+        }
+        return change instanceof RecordChange.JournalRemoved removed ? removed.key() : change.getClass();
+    }
+
+    private static boolean stands(RecordChange change, SessionRecord record) {
+        if (change instanceof RecordChange.CallStarted started) {
+            // the same call may have been recorded before
+            RunningCall recorded = record.running().get(started.stream());
+            return recorded != null
+                    && recorded.requests().equals(started.requests())
+                    && Arrays.equals(recorded.extension(), started.extension());
+        } else if (change instanceof RecordChange.CallEnded ended) {
+            return !record.running().containsKey(ended.stream());
+        } else if (change instanceof RecordChange.JournalPut put) {
+            return Arrays.equals(put.message(), record.journal().get(put.key()));
+        } else if (change instanceof RecordChange.JournalRemoved removed) {
+            return !record.journal().containsKey(removed.key());
+        } else if (change instanceof RecordChange.Expires expires) {
+            return record.expiresAt() == expires.at();
+        } else if (change instanceof RecordChange.Extended extended) {
+            return Arrays.equals(record.extension(), extended.extension());
+        }
+        return change instanceof RecordChange.Negotiated negotiated
+                && record.revision().equals(negotiated.revision());
     }
 }

@@ -263,6 +263,21 @@ class StoreFailureTest {
     }
 
     @Test
+    void aRemovalFromTheJournalWhoseAcknowledgementWasLostIsKept() {
+        session.notify(Wire.notification("set", new JournalChange.Put("key")));
+        Call call = TestBed.accepted(
+                session.call(List.of(Wire.request(Wire.id(1), "remove", new JournalChange.Remove("key")))));
+        Connection post = new Connection(call.reader().orElseThrow());
+        call.dispatch();
+        fates(Fate.KEPT);
+        bed.backend.life().call(1).respond();
+        assertThat(post.read()).containsExactly("result 1");
+        bed.backend.life().sink.lost("it died");
+        bed.post(session, 2);
+        assertThat(bed.backend.life().heard).containsExactly("tools/call 2");
+    }
+
+    @Test
     void aStoreThatHasLostTheSessionEndsIt() {
         bed.store.kept.delete(((LiveSession) session).key());
         send(Wire.notice("a"));
