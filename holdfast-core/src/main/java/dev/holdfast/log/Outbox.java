@@ -153,6 +153,13 @@ public final class Outbox {
         hurried = true;
     }
 
+    /** The same for an entry that nothing may come before that waits already. */
+    public void addFirst(Pending pending, Step step) {
+        waiting = new ArrayList<>(waiting);
+        waiting.add(0, pending);
+        hurried = true;
+    }
+
     /** Takes an entry that goes to the store with the next one, or when somebody asks for it with {@link #hurry}. */
     public void addLazily(Pending pending, Step step) {
         if (waiting.isEmpty()) {

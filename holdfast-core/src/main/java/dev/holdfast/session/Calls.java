@@ -205,7 +205,8 @@ final class Calls {
                 if (tooLarge) {
                     call.isNotRerun(step);
                 }
-                core.outbox.add(new Start(call, tooLarge ? call.recorded() : change, true), step);
+                // the store knows of its stream before anything names that
+                core.outbox.addFirst(new Start(call, tooLarge ? call.recorded() : change, true), step);
             }
         }
     }

@@ -11,6 +11,7 @@ import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.OutboundMessage;
+import dev.holdfast.spi.RecordChange;
 import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.StreamId;
 import java.time.Duration;
@@ -55,6 +56,49 @@ class TooLargeTest {
                 .hasSize(1);
         assertThat(node.backend.life().calls).as("how often the call ran").hasSize(1);
         assertThat(bed.members(session)).as("no new epoch").hasSize(1);
+    }
+
+    /** A call whose client has heard nothing of it, so that the store has not either. */
+    private Connection unheard(Session session, InboundMessage request) {
+        Call call = TestBed.accepted(session.call(List.of(request)));
+        Connection connection = Connection.unheard(call.reader().orElseThrow());
+        call.dispatch();
+        bed.settle();
+        return connection;
+    }
+
+    @Test
+    void anAnswerThatIsTooLargeEndsACallThatTheStoreDoesNotKnowYetWithItsOwnError() {
+        Session session = limited();
+        Connection call = unheard(session, Wire.request(1));
+        node.backend.life().call(1).sink().send(large(1));
+        assertThat(bed.read(call))
+                .singleElement()
+                .asString()
+                .startsWith("error 1 -32603: the answer has 1048577 bytes");
+        assertThat(bed.record(session).running()).isEmpty();
+        assertThat(bed.members(session)).as("no new epoch").hasSize(1);
+    }
+
+    @Test
+    void theStoreKnowsOfACallWhoseRequestItDidNotTakeBeforeAnythingNamesItsStream() {
+        node.backend.harmless = "reads";
+        Session session = limited();
+        Connection call = unheard(session, largeRequest(Wire.id(1), "reads"));
+        int before = node.store.tried.size();
+        node.store.shut();
+        for (int i = 1; i <= 3; i++) {
+            node.backend.life().call(1).sink().send(Wire.progress("x".repeat(200_000) + " " + i));
+        }
+        node.store.open();
+        assertThat(bed.read(call)).hasSize(3);
+        assertThat(node.store.tried.subList(before, node.store.tried.size()).stream()
+                        .skip(1)
+                        .findFirst()
+                        .orElseThrow()
+                        .changes())
+                .as("behind the one that was too large")
+                .anyMatch(RecordChange.CallStarted.class::isInstance);
     }
 
     @Test
