@@ -70,7 +70,9 @@ final class ClusterSimNode implements Backend {
     /** A backend sends something, in a call or outside of all. */
     void say() {
         if (!running.isEmpty() && world.random.nextBoolean()) {
-            running.get(world.random.nextInt(running.size())).sink.send(Wire.progress("progress " + world.next()));
+            CallSink sink = running.get(world.random.nextInt(running.size())).sink;
+            int next = world.next();
+            sink.send(world.random.nextInt(4) == 0 ? Wire.question("" + next) : Wire.progress("progress " + next));
         } else if (!lives.isEmpty()) {
             Life life = lives.get(world.random.nextInt(lives.size()));
             String text = "notice " + world.next();
@@ -181,7 +183,9 @@ final class ClusterSimNode implements Backend {
         }
 
         @Override
-        public void answer(InboundMessage response) {}
+        public void answer(InboundMessage response) {
+            world.answered(response.requiredId());
+        }
 
         @Override
         public CompletionStage<Void> close() {

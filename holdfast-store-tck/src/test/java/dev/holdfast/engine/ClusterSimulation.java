@@ -15,7 +15,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * One seeded life of a cluster: its nodes die, lose the store for a while and come back as others, answers of the store are lost,
+ * One seeded life of a cluster: its nodes die, stand still for a while, lose the store for a while and come back as others, answers of the store are lost,
  * wall clocks differ, and clients post, listen, break off and come back wherever chance sends them. At the end nothing that was
  * acknowledged is lost, nothing came twice or out of order, no call ran twice that must not, or after it was cancelled, and of each stream
  * there was one writer. A call that is cancelled while it is between two nodes may begin, and is told then. Every backend has heard of its
@@ -42,6 +42,7 @@ final class ClusterSimulation {
     /** Those whose cancellation may have passed them on their way, and where they came in. */
     private final Map<RequestId, ClusterSimNode> passed = new HashMap<>();
 
+    private final Set<RequestId> answered = new HashSet<>();
     private final List<String> trace;
     private int counter;
     private int processes;
@@ -83,13 +84,17 @@ final class ClusterSimulation {
     private void step() {
         ClusterSimNode node = node();
         ClusterSimClient client = clients.get(random.nextInt(clients.size()));
-        switch (random.nextInt(24)) {
+        if (node.store.frozen) {
+            standsStill(node);
+            return;
+        }
+        switch (random.nextInt(26)) {
             case 0 -> replace(node);
             case 1 -> {
                 trace(node + " loses the store");
                 node.store.shut();
             }
-            case 2, 3 -> nodes.forEach(each -> each.store.open());
+            case 2, 3 -> nodes.stream().filter(each -> !each.store.frozen).forEach(each -> each.store.open());
             case 4 -> {
                 trace(node + " loses an answer");
                 node.store.decreeSendings(
@@ -114,7 +119,28 @@ final class ClusterSimulation {
                 node.store.losesJoin = random.nextBoolean();
                 node.store.losesToken = !node.store.losesJoin;
             }
+            case 20 -> {
+                trace(node + " stands still");
+                node.store.freeze();
+            }
+            case 21 -> client.answer(node);
             default -> node.say();
+        }
+    }
+
+    private void standsStill(ClusterSimNode node) {
+        switch (random.nextInt(16)) {
+            case 0 -> replace(node);
+            case 1, 2 -> {
+                trace(node + " goes on");
+                node.store.thaw();
+            }
+            case 3, 4 -> {
+                trace(node + " goes on, and hears first what it had asked");
+                node.store.open();
+                node.store.thaw();
+            }
+            default -> pass(Duration.ofMillis(random.nextInt(2_000)));
         }
     }
 
@@ -129,7 +155,7 @@ final class ClusterSimulation {
     /** Everybody is well again, and every client comes back until it has everything. */
     private void finish() {
         nodes.forEach(node -> {
-            node.store.open();
+            node.store.thaw();
             node.store.losesJoin = false;
             node.store.losesToken = false;
         });
@@ -207,6 +233,13 @@ final class ClusterSimulation {
     void refused(RequestId call) {
         trace("call " + call + " is refused");
         refused.add(call);
+    }
+
+    /** A backend got the answer to what it has asked. */
+    void answered(RequestId question) {
+        if (!answered.add(question)) {
+            shared.wrong("the answer to " + question + " came twice");
+        }
     }
 
     /** A number that nobody else gets. */

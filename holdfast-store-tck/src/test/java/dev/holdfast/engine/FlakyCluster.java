@@ -119,8 +119,10 @@ final class FlakyCluster implements SharedSessionStore {
 
     private boolean cut;
 
-    /** Whether the node stands still, as after SIGSTOP: what falls due is late. */
+    /** Whether the node stands still, as after SIGSTOP: what falls due is late, and so is what is sent to it. */
     boolean frozen;
+
+    private final List<Runnable> unheard = new ArrayList<>();
 
     FlakyCluster(SharedSessionStore store) {
         this.store = store;
@@ -155,6 +157,21 @@ final class FlakyCluster implements SharedSessionStore {
             gate = Optional.empty();
             waiting.complete(null);
         });
+    }
+
+    /** Lets the node stand still, with all that it asks. */
+    void freeze() {
+        frozen = true;
+        shut();
+    }
+
+    /** The node goes on: it hears what was sent to it, and what it has asked arrives. */
+    void thaw() {
+        frozen = false;
+        List<Runnable> heard = List.copyOf(unheard);
+        unheard.clear();
+        heard.forEach(Runnable::run);
+        open();
     }
 
     /** Holds back one kind of question until {@link #letGo}. */
@@ -442,7 +459,9 @@ final class FlakyCluster implements SharedSessionStore {
                 throw new IllegalStateException("no inbox");
             }
             return store.bus().receive(node, message -> {
-                if (!cut && !deaf) {
+                if (frozen) {
+                    unheard.add(() -> handler.accept(message));
+                } else if (!cut && !deaf) {
                     handler.accept(message);
                 }
             });
