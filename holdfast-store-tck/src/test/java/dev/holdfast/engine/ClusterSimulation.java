@@ -217,7 +217,8 @@ final class ClusterSimulation {
 
     /** A client was told that its call is cancelled. */
     void cancelled(RequestId call, ClusterSimNode posted, ClusterSimNode at) {
-        if (kind.once() && posted != at) {
+        boolean waits = nodes.stream().anyMatch(node -> node.store.frozen);
+        if (kind.once() && (posted != at || waits)) {
             passed.put(call, posted);
         } else {
             lately.add(call);
