@@ -1,7 +1,9 @@
 package dev.holdfast;
 
 import dev.holdfast.spi.RequestId;
+import dev.holdfast.spi.StreamId;
 import java.util.Optional;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 
 /** One POSTed request, or batch of them, on its way through the backend. It outlives connections. */
@@ -27,6 +29,17 @@ public interface Call {
      *     the task does nothing
      */
     void dispatch(Executor caller);
+
+    /** The name of its stream in its session, see {@link Session#kept}. */
+    StreamId stream();
+
+    /**
+     * Appends a note ({@link dev.holdfast.spi.EventKind#NOTE}) to the call's stream, where whoever reads that finds it.
+     *
+     * @return completes at the commit with true; with false where nothing is appended, since every request has its answer, the session has
+     *     ended, or the call runs on another node. Fails where the store failed
+     */
+    CompletionStage<Boolean> note(byte[] note);
 
     /**
      * Runs something when no request of the call is running any more, at once if that is so. Called once. The task may run on any thread,

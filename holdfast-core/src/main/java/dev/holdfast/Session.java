@@ -1,7 +1,10 @@
 package dev.holdfast;
 
+import dev.holdfast.spi.Event;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.RequestId;
+import dev.holdfast.spi.SessionRecord;
+import dev.holdfast.spi.StreamId;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
@@ -20,11 +23,16 @@ public interface Session {
     /** The negotiated protocol revision; empty before {@code initialize} is answered. */
     String revision();
 
+    /** What sort of session it is, as its record says: which protocol serves it. See {@link SessionRecord#SESSION} and those beside it. */
+    String kind();
+
     /**
      * Whether everything goes to the listening stream, the answers to calls too, as over HTTP+SSE. Else every call has a
      * stream of its own.
      */
-    boolean listensOnly();
+    default boolean listensOnly() {
+        return kind().equals(SessionRecord.LISTENING_SESSION);
+    }
 
     /** Where the session is in its life. */
     SessionState state();
@@ -80,6 +88,21 @@ public interface Session {
      * @return as {@link #listen} does
      */
     CompletionStage<Resume> resume(EventId after);
+
+    /**
+     * What is kept of a stream, whoever reads it; changes nothing.
+     *
+     * @return completes at once if the stream is written in this process; empty if there is no such stream. Fails if the store failed
+     */
+    CompletionStage<Optional<KeptStream>> kept(StreamId stream);
+
+    /**
+     * What is kept of a stream.
+     *
+     * @param events its committed events, in order, but for questions that are known to be answered
+     * @param complete whether none will follow
+     */
+    record KeptStream(List<Event> events, boolean complete) {}
 
     /**
      * Ends the session for good.

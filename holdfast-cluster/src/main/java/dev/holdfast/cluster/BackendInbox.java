@@ -5,7 +5,6 @@ import dev.holdfast.LogThrottle;
 import dev.holdfast.Refusal;
 import dev.holdfast.StreamReader;
 import dev.holdfast.log.StoreQuestion;
-import dev.holdfast.session.LiveCall;
 import dev.holdfast.session.LiveSession;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.InboundMessage;
@@ -223,7 +222,7 @@ final class BackendInbox {
     }
 
     private void taken(LiveSession session, NodeMessage.Forwarded forwarded, Call call) {
-        StreamId stream = call instanceof LiveCall live ? live.streamRead() : StreamId.LISTENING;
+        StreamId stream = call.stream();
         // its client reads it on the node that has forwarded it
         call.reader().ifPresent(reader -> reader.close(StreamReader.Close.IN_ORDER));
         reply(forwarded, new NodeMessage.Taken(session.key(), forwarded.number(), stream, session.epoch()));

@@ -270,11 +270,13 @@ final class CallForwarder {
     private CompletionStage<Optional<Call.Outcome>> taken(
             LiveSession session, List<InboundMessage> requests, SharedReaders.Started call) {
         if (session.listensOnly()) {
-            return CompletableFuture.completedFuture(Optional.of(new Call.Accepted(new RemoteCall(Optional.empty()))));
+            return CompletableFuture.completedFuture(
+                    Optional.of(new Call.Accepted(new RemoteCall(Optional.empty(), StreamId.LISTENING))));
         }
         List<RequestId> ids = requests.stream().map(InboundMessage::requiredId).toList();
         return readers.first(session, call, ids)
-                .thenApply(reader -> Optional.of(new Call.Accepted(new RemoteCall(Optional.of(reader)))));
+                .thenApply(
+                        reader -> Optional.of(new Call.Accepted(new RemoteCall(Optional.of(reader), call.stream()))));
     }
 
     /** The node that was asked has died: the log knows whether it has started the call. */
@@ -356,7 +358,12 @@ final class CallForwarder {
     }
 
     /** A call that another node runs: here it is only read. */
-    private record RemoteCall(Optional<StreamReader> reader) implements Call {
+    private record RemoteCall(Optional<StreamReader> reader, StreamId stream) implements Call {
+        @Override
+        public CompletionStage<Boolean> note(byte[] note) {
+            return CompletableFuture.completedFuture(false);
+        }
+
         /** Nothing of it is here. */
         @Override
         public void whenOver(Runnable task) {

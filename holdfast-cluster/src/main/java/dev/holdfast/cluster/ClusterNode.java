@@ -27,6 +27,7 @@ import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionRecord;
 import dev.holdfast.spi.SessionStore;
 import dev.holdfast.spi.SessionStore.Look;
+import dev.holdfast.spi.StreamId;
 import dev.holdfast.spi.TooLargeException;
 import java.util.List;
 import java.util.Optional;
@@ -355,8 +356,8 @@ final class ClusterNode implements ClusterMembership {
         }
 
         @Override
-        public boolean listensOnly() {
-            return here.listensOnly();
+        public String kind() {
+            return here.kind();
         }
 
         @Override
@@ -460,6 +461,11 @@ final class ClusterNode implements ClusterMembership {
 
         private static CompletionStage<Resume> drained() {
             return CompletableFuture.completedFuture(new Resume.Closed(EndReason.DRAINED));
+        }
+
+        @Override
+        public CompletionStage<Optional<KeptStream>> kept(StreamId stream) {
+            return ask(() -> readers.kept(here, stream));
         }
 
         @Override

@@ -3,6 +3,7 @@ package dev.holdfast.cluster;
 import dev.holdfast.CallWatch.Attachment;
 import dev.holdfast.EventId;
 import dev.holdfast.Resume;
+import dev.holdfast.Session.KeptStream;
 import dev.holdfast.StreamReader;
 import dev.holdfast.cluster.SharedSessionStore.Part;
 import dev.holdfast.log.Epochs.ResumePoint;
@@ -114,6 +115,24 @@ final class SharedReaders {
                 tail.endReading();
             }
             return CompletableFuture.completedFuture(tail.cursor());
+        });
+    }
+
+    /** What is kept of the stream of a call, whoever writes it; one whose node has died is taken over. */
+    CompletionStage<Optional<KeptStream>> kept(LiveSession here, StreamId stream) {
+        Optional<KeptStream> own = here.keptHere(stream);
+        if (own.isPresent()) {
+            return CompletableFuture.completedFuture(own);
+        }
+        return writers.of(here, stream, 0).thenCompose(standing -> {
+            if (standing instanceof StreamWriters.Here) {
+                return CompletableFuture.completedFuture(here.keptHere(stream));
+            }
+            return standing instanceof StreamWriters.Unknown
+                    ? CompletableFuture.completedFuture(Optional.empty())
+                    : store.all(here.key(), stream)
+                            .thenApply(events ->
+                                    Optional.of(new KeptStream(events, standing instanceof StreamWriters.Over)));
         });
     }
 

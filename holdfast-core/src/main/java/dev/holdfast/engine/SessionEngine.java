@@ -116,7 +116,19 @@ public final class SessionEngine implements AutoCloseable {
      * @return completes when the backend has answered and the store has the session; fails on a fault of either
      */
     public CompletionStage<Opening> open(InboundMessage initialize, String principal, Lifetime lifetime) {
-        return registry.open(initialize, principal, lifetime);
+        return registry.open(initialize, principal, lifetime, SessionRecord.SESSION);
+    }
+
+    /**
+     * Opens a session that no client knows ({@link SessionRecord#CARRIER}) and its backend: for requests that name no session.
+     *
+     * @param initialize the {@code initialize} request
+     * @param principal for whom, empty for nobody; only the same principal finds the session again
+     * @param lifetime how long it lives without a connection
+     * @return as the other one has it
+     */
+    public CompletionStage<Opening> openCarrier(InboundMessage initialize, String principal, Lifetime lifetime) {
+        return registry.open(initialize, principal, lifetime, SessionRecord.CARRIER);
     }
 
     /**
@@ -144,12 +156,12 @@ public final class SessionEngine implements AutoCloseable {
 
     /**
      * Ends a session for good, as {@link Session#terminate} does; one that waits in the store does not come back for that. One that
-     * {@link Session#listensOnly} ends with its connection, and is not found here.
+     * {@link Session#listensOnly} ends with its connection, and one that no client knows by itself: they are not found here.
      *
      * @return whether there was one, when the store does not have it any more; fails if the store could not say so yet
      */
     public CompletionStage<Boolean> terminate(String id, String principal) {
-        return registry.terminate(id, principal, kind -> !kind.equals(SessionRecord.LISTENING_SESSION));
+        return registry.terminate(id, principal, SessionRecord.SESSION::equals);
     }
 
     /**

@@ -96,14 +96,14 @@ final class SessionRegistry {
     }
 
     /** Opens a session whose client has sent its {@code initialize} already. */
-    CompletionStage<Opening> open(InboundMessage initialize, String principal, Lifetime lifetime) {
+    CompletionStage<Opening> open(InboundMessage initialize, String principal, Lifetime lifetime, String kind) {
         Optional<Refusal> refusal = initialize.bytes().length > Journal.MOST_INITIALIZE_BYTES
                 ? Optional.of(Refusal.BODY_SIZE)
                 : enter(principal);
         if (refusal.isPresent()) {
             return CompletableFuture.completedFuture(new Unavailable(refusal.get()));
         }
-        LiveSession session = session(principal, lifetime, false);
+        LiveSession session = session(principal, lifetime, kind);
         return orAbandoned(
                 session,
                 session.opening()
@@ -117,7 +117,7 @@ final class SessionRegistry {
         if (refusal.isPresent()) {
             return CompletableFuture.completedFuture(new Unavailable(refusal.get()));
         }
-        LiveSession session = session(principal, lifetime, true);
+        LiveSession session = session(principal, lifetime, SessionRecord.LISTENING_SESSION);
         return orAbandoned(
                 session,
                 admit(session, session.opening().create(newId()), new Opening.Awaiting(cluster.view(session))));
@@ -130,8 +130,8 @@ final class SessionRegistry {
         return live.enter(principal, host::draining);
     }
 
-    private LiveSession session(String principal, Lifetime lifetime, boolean listensOnly) {
-        return new LiveSession(host, principal, RecordState.Seed.opened(lifetime, listensOnly, host.random));
+    private LiveSession session(String principal, Lifetime lifetime, String kind) {
+        return new LiveSession(host, principal, RecordState.Seed.opened(lifetime, kind, host.random));
     }
 
     private static CompletionStage<Opening> orAbandoned(LiveSession session, CompletionStage<Opening> opening) {
@@ -357,7 +357,7 @@ final class SessionRegistry {
         if (session.isEmpty()) {
             return host.durable ? terminateStored(new Name(key, id, principal), kinds) : NO;
         }
-        if (!kinds.test(session.get().listensOnly() ? SessionRecord.LISTENING_SESSION : SessionRecord.SESSION)) {
+        if (!kinds.test(session.get().kind())) {
             return NO;
         }
         if (session.get().touch()) {

@@ -36,7 +36,7 @@ public final class KeptEvent {
     final int size;
 
     final byte kind;
-    /** Whether it answers a request of the client. */
+    /** Whether it answers a request of the client, or is kept like what does. */
     final boolean response;
 
     byte rank = HELD;
@@ -61,7 +61,7 @@ public final class KeptEvent {
         this.event = event;
         this.size = size(event.bytes());
         this.kind = event.kind();
-        this.response = EventKind.answers(kind);
+        this.response = EventKind.answers(kind) || kind == EventKind.NOTE;
     }
 
     static int size(byte[] message) {
@@ -93,7 +93,7 @@ public final class KeptEvent {
     /** The rank of an event of this kind when it is committed. */
     byte firstRank() {
         return switch (kind) {
-            case EventKind.RESPONSE, EventKind.ERROR -> HELD;
+            case EventKind.RESPONSE, EventKind.ERROR, EventKind.NOTE -> HELD;
             case EventKind.SERVER_REQUEST -> settled || left ? SETTLED : HELD;
             case EventKind.PROGRESS, EventKind.LOG -> CHATTER;
             case EventKind.PING -> settled ? CHATTER : NOTICE;

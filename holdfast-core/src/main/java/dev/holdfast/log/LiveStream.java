@@ -2,6 +2,7 @@ package dev.holdfast.log;
 
 import dev.holdfast.EndReason;
 import dev.holdfast.EventId;
+import dev.holdfast.Session;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.Event;
 import dev.holdfast.spi.EventKind;
@@ -279,6 +280,17 @@ public final class LiveStream {
             }
         }
         return true;
+    }
+
+    /** What is committed and kept, but for questions that are answered. */
+    public Session.KeptStream asKept() {
+        List<Event> kept = new ArrayList<>();
+        for (KeptEvent node = head; node != null && node.event.offset() <= committed; node = node.next) {
+            if (!node.answered) {
+                kept.add(node.event);
+            }
+        }
+        return new Session.KeptStream(kept, complete());
     }
 
     public @Nullable KeptEvent head() {

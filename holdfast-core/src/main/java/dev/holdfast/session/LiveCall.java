@@ -101,8 +101,14 @@ public final class LiveCall implements Call {
         return id.number() < LEAST_NUMBER_ELSEWHERE ? Cancellation.ANY : id.number();
     }
 
-    public StreamId streamRead() {
+    @Override
+    public StreamId stream() {
         return stream.id();
+    }
+
+    @Override
+    public CompletionStage<Boolean> note(byte[] note) {
+        return core.note(this, new OutboundMessage(EventKind.NOTE, null, note));
     }
 
     @Override

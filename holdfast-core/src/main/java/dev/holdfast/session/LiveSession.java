@@ -9,12 +9,14 @@ import dev.holdfast.Resume;
 import dev.holdfast.Session;
 import dev.holdfast.SessionDescription;
 import dev.holdfast.SessionState;
+import dev.holdfast.log.LiveStream;
 import dev.holdfast.log.SessionLog;
 import dev.holdfast.log.Step;
 import dev.holdfast.session.LiveCall.Cancellation;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RequestId;
+import dev.holdfast.spi.StreamId;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -76,6 +78,11 @@ public final class LiveSession extends SessionCore implements Session {
     @Override
     CompletionStage<Void> send(LiveCall.Held held, OutboundMessage message) {
         return outbound.send(held, message);
+    }
+
+    @Override
+    CompletionStage<Boolean> note(LiveCall call, OutboundMessage note) {
+        return outbound.note(call, note);
     }
 
     @Override
@@ -207,6 +214,16 @@ public final class LiveSession extends SessionCore implements Session {
     @Override
     public CompletionStage<Resume> resume(EventId after) {
         return CompletableFuture.completedFuture(readers.resume(after));
+    }
+
+    @Override
+    public CompletionStage<Optional<KeptStream>> kept(StreamId stream) {
+        return CompletableFuture.completedFuture(keptHere(stream));
+    }
+
+    /** What is kept of a stream that is written here. */
+    public Optional<KeptStream> keptHere(StreamId stream) {
+        return log.look(() -> streams.find(stream).map(LiveStream::asKept));
     }
 
     @Override

@@ -120,6 +120,16 @@ final class Outbound {
         return send(request.call.stream, message, request, held.incarnation, taken);
     }
 
+    /** Appends a note of the edge to the stream of a call that has not got all its answers; completes with whether it was. */
+    CompletionStage<Boolean> note(LiveCall call, OutboundMessage note) {
+        Pending noted = core.log.step(step -> call.answered() || !core.outbox.open()
+                ? DROPPED
+                : add(call.stream, note, Optional.of(call), NO_INCARNATION, step));
+        return noted == DROPPED
+                ? CompletableFuture.completedFuture(false)
+                : core.log.stageOf(noted).thenApply(done -> true);
+    }
+
     /** Appends to the listening stream a notification that no backend has sent, unless the session is leaving. */
     CompletionStage<Void> tell(OutboundMessage notification) {
         Predicate<Step> stays = step -> !core.lifecycle.closed();

@@ -213,16 +213,16 @@ public final class RecordState {
     /**
      * What a session in memory begins with.
      *
-     * @param listensOnly whether everything goes to its listening stream
+     * @param kind what sort of record it has
      * @param extension what the engine keeps in its record
      * @param epochs those that it had, oldest first, the present one last
      * @param certainFrom the counter of the epoch since which surely nothing was lost
      */
-    public record Seed(boolean listensOnly, Extension extension, List<Epoch> epochs, int certainFrom) {
+    public record Seed(String kind, Extension extension, List<Epoch> epochs, int certainFrom) {
         /** A session that is being opened. */
-        public static Seed opened(Lifetime lifetime, boolean listensOnly, RandomGenerator random) {
+        public static Seed opened(Lifetime lifetime, String kind, RandomGenerator random) {
             return new Seed(
-                    listensOnly,
+                    kind,
                     new Extension(lifetime, 1, 0, false, Introduction.NONE),
                     List.of(new Epoch(1, random.nextInt())),
                     1);
@@ -231,7 +231,7 @@ public final class RecordState {
         /** A session that comes back from the store. */
         public static Seed kept(SessionStore.Claim claim) {
             return new Seed(
-                    claim.record().kind().equals(SessionRecord.LISTENING_SESSION),
+                    claim.record().kind(),
                     Extension.of(claim.record()),
                     Stream.concat(claim.before().stream(), Stream.of(claim.epoch()))
                             .toList(),

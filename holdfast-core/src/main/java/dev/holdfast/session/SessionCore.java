@@ -24,6 +24,7 @@ import dev.holdfast.spi.MessageFactory;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.SessionKey;
+import dev.holdfast.spi.SessionRecord;
 import dev.holdfast.spi.StaleEpochException;
 import dev.holdfast.spi.StreamId;
 import dev.holdfast.spi.UnreadableSessionException;
@@ -60,6 +61,7 @@ public abstract class SessionCore {
     final EngineClock clock;
     final String principal;
     final Lifetime lifetime;
+    final String kind;
     final boolean listensOnly;
     final Lifecycle lifecycle;
     final RecordState record;
@@ -83,7 +85,8 @@ public abstract class SessionCore {
         this.clock = host.clock;
         this.principal = principal;
         this.lifetime = seed.lifetime();
-        this.listensOnly = seed.listensOnly();
+        this.kind = seed.kind();
+        this.listensOnly = kind.equals(SessionRecord.LISTENING_SESSION);
         this.since = clock.now();
         this.returned = seed.epoch().counter() > 1;
         this.lifecycle = new Lifecycle(lifetime, clock);
@@ -107,6 +110,9 @@ public abstract class SessionCore {
 
     /** Appends to the stream of a call what an incarnation of the backend sends for a request that is in its hands. */
     abstract CompletionStage<Void> send(LiveCall.Held held, OutboundMessage message);
+
+    /** Appends a note to the stream of a call; completes with whether it was. */
+    abstract CompletionStage<Boolean> note(LiveCall call, OutboundMessage note);
 
     /** Sends the client of a request away for a while, if the request is in these hands. */
     abstract void disconnect(LiveCall.Held held, Duration retry);
@@ -144,6 +150,10 @@ public abstract class SessionCore {
 
     public String revision() {
         return revision;
+    }
+
+    public String kind() {
+        return kind;
     }
 
     public boolean listensOnly() {

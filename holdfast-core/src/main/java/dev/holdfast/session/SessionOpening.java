@@ -75,7 +75,7 @@ public final class SessionOpening {
         core.log.run(step -> core.journal.accepted(initialize, step));
         outbound.began(opened.response());
         return backend.connected(opened.connection())
-                ? create(SessionRecord.SESSION, Map.of(SessionRecord.INITIALIZE, initialize.bytes()))
+                ? create(Map.of(SessionRecord.INITIALIZE, initialize.bytes()))
                 : CompletableFuture.failedFuture(new IllegalStateException("closed while it was opened"));
     }
 
@@ -87,14 +87,14 @@ public final class SessionOpening {
     /** Gives a name to a session whose client will initialize it later. Completes when the store has its record. */
     public CompletionStage<Void> create(String name) {
         core.name(name);
-        return create(SessionRecord.LISTENING_SESSION, Map.of());
+        return create(Map.of());
     }
 
-    private CompletionStage<Void> create(String kind, Map<String, byte[]> entries) {
+    private CompletionStage<Void> create(Map<String, byte[]> entries) {
         Epoch first = core.log.look(core.log::epoch);
         SessionRecord record = core.log.step(step -> new SessionRecord(
                 1,
-                kind,
+                core.kind,
                 core.principal,
                 core.record.expiresAt(),
                 core.record.extension(step),

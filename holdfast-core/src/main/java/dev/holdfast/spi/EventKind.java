@@ -23,6 +23,9 @@ public final class EventKind {
      */
     public static final byte PING = 7;
 
+    /** What the edge notes in the stream of a call for itself: no message for the client. Kept as long as a response is. */
+    public static final byte NOTE = 8;
+
     private EventKind() {}
 
     /** Whether this kind answers a request of the client. */

@@ -34,6 +34,9 @@ public record SessionRecord(
     /** The kind of a session whose answers all go to the listening stream. */
     public static final String LISTENING_SESSION = "listening session";
 
+    /** The kind of a session that no client knows: the calls of requests that name no session run in it. */
+    public static final String CARRIER = "carrier";
+
     /** No extension. */
     public static final byte[] NO_EXTENSION = {};
 
