@@ -45,9 +45,11 @@ public final class Envelope {
 
     private final Optional<String> protocolVersion;
     private final Optional<String> modernVersion;
+    private final Span metaSpan;
     private final Optional<String> uri;
     private final Optional<String> name;
     private final boolean task;
+    private final boolean retry;
 
     /** The message that a scan has found in a body. */
     Envelope(EnvelopeScan scan, byte[] body) {
@@ -67,9 +69,11 @@ public final class Envelope {
                 : new EnvelopeScan.Named(named.id(), named.span().relativeTo(scan.from));
         this.protocolVersion = method.equals("initialize") ? scan.paramsVersion : scan.resultVersion;
         this.modernVersion = scan.modernVersion;
+        this.metaSpan = scan.from == 0 ? scan.metaSpan : scan.metaSpan.relativeTo(scan.from);
         this.uri = scan.uri;
         this.name = scan.name;
         this.task = scan.task;
+        this.retry = scan.retry;
     }
 
     /** A message with one token replaced. */
@@ -83,9 +87,11 @@ public final class Envelope {
         this.subject = subject;
         this.protocolVersion = before.protocolVersion;
         this.modernVersion = before.modernVersion;
+        this.metaSpan = Span.NONE;
         this.uri = before.uri;
         this.name = before.name;
         this.task = before.task;
+        this.retry = before.retry;
     }
 
     /** What the message is. */
@@ -145,6 +151,11 @@ public final class Envelope {
         return is(CANCELLED) ? subject.id() : Optional.empty();
     }
 
+    /** Where {@code params._meta} lies in a message as it was read, if it names a revision. */
+    Span metaSpan() {
+        return metaSpan;
+    }
+
     /** Where the token of the id lies, be it null. */
     Span idSpan() {
         return idSpan;
@@ -178,6 +189,11 @@ public final class Envelope {
     /** Whether a request asks to be run as a task, whose progress is told beyond the response. */
     public boolean asksForTask() {
         return task;
+    }
+
+    /** Whether a request goes on with an earlier one, whose {@code requestState} it repeats. */
+    public boolean retries() {
+        return retry;
     }
 
     /**

@@ -78,9 +78,11 @@ final class EnvelopeScan {
     Optional<String> paramsVersion = Optional.empty();
     Optional<String> resultVersion = Optional.empty();
     Optional<String> modernVersion = Optional.empty();
+    Span metaSpan = Span.NONE;
     Optional<String> uri = Optional.empty();
     Optional<String> name = Optional.empty();
     boolean task;
+    boolean retry;
 
     /** An id or a progress token, and where it lies. */
     record Named(Optional<RequestId> id, Span span) {
@@ -133,7 +135,7 @@ final class EnvelopeScan {
     void message() {
         seen.clear();
         fault = "";
-        nullId = version = result = error = task = false;
+        nullId = version = result = error = task = retry = false;
         from = start();
         tokens = 0;
         id = Optional.empty();
@@ -141,6 +143,7 @@ final class EnvelopeScan {
         method = "";
         metaToken = paramsToken = requestId = Named.NONE;
         paramsVersion = resultVersion = modernVersion = uri = name = Optional.empty();
+        metaSpan = Span.NONE;
         if (json.currentToken() != JsonToken.START_OBJECT) {
             fault("a JSON-RPC message must be an object");
             skip();
@@ -241,6 +244,7 @@ final class EnvelopeScan {
                 case "name" -> name = text(Member.NAME);
                 default -> {
                     task |= member.equals("task");
+                    retry |= member.equals("requestState");
                     skip();
                 }
             }
@@ -253,12 +257,16 @@ final class EnvelopeScan {
             skip();
             return;
         }
+        int start = start();
         for (String member = member(); member != null; member = member()) {
             switch (member) {
                 case "progressToken" -> metaToken = token(Member.META_TOKEN);
                 case Envelope.MODERN_VERSION -> modernVersion = text(Member.MODERN_VERSION);
                 default -> skip();
             }
+        }
+        if (modernVersion.isPresent()) {
+            metaSpan = new Span(start, position());
         }
     }
 

@@ -35,6 +35,13 @@ public final class JsonRpc implements MessageFactory {
     /** The session is unknown, expired or terminated. */
     public static final int SESSION_NOT_FOUND = -32001;
 
+    /** The headers of a request of 2026-07-28 say something else than its body. */
+    public static final int HEADER_MISMATCH = -32020;
+    /** A request of 2026-07-28 needs a capability that its client has not declared. */
+    public static final int MISSING_CAPABILITY = -32021;
+    /** A request of 2026-07-28 names a revision that is not served. */
+    public static final int UNSUPPORTED_VERSION = -32022;
+
     /** The one instance; it has no state. */
     public static final JsonRpc MESSAGES = new JsonRpc();
 

@@ -1,0 +1,40 @@
+package dev.holdfast.json;
+
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** Parts of a message that an {@link EnvelopeReader} has let pass, each found by the names on the way to it; without a tree. */
+public final class JsonParts {
+    private JsonParts() {}
+
+    /** A value as JSON, exactly as it stands there. */
+    public static Optional<String> raw(byte[] message, String... path) {
+        return JsonPeek.raw(message, path);
+    }
+
+    /** A string. */
+    public static Optional<String> string(byte[] message, String... path) {
+        return JsonPeek.string(message, path);
+    }
+
+    /** Whether there is the value {@code true}. */
+    public static boolean isTrue(byte[] message, String... path) {
+        return JsonPeek.isTrue(message, path);
+    }
+
+    /** The strings of an array, without its other elements; none where there is no array. */
+    public static List<String> strings(byte[] message, String... path) {
+        return JsonPeek.strings(message, path);
+    }
+
+    /** The members of an object in their order, each as JSON exactly as it stands there; none where there is no object. */
+    public static Map<String, String> members(byte[] message, String... path) {
+        return JsonPeek.members(message, path);
+    }
+
+    /** A text as JSON. */
+    public static String quoted(String text) {
+        return JsonText.quoted(text);
+    }
+}

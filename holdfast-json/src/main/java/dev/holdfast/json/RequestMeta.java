@@ -1,0 +1,62 @@
+package dev.holdfast.json;
+
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import tools.jackson.core.JsonParser;
+
+/**
+ * What a request of revision 2026-07-28 or later says of its client in {@code params._meta}.
+ *
+ * @param capabilities what the client can do, but for extensions: JSON without white space, the same text for the same capabilities;
+ *     empty where it does not say
+ * @param answers of what it can be asked: {@code elicitation}, {@code sampling}, {@code roots}
+ * @param tasks whether it takes a task in the place of a result
+ * @param logLevel from which level on it wants the log of its request; empty for no log
+ * @see <a href="https://modelcontextprotocol.io/specification/2026-07-28/basic#meta">MCP 2026-07-28, _meta</a>
+ */
+public record RequestMeta(
+        Optional<String> capabilities, Set<String> answers, boolean tasks, Optional<String> logLevel) {
+    private static final String PREFIX = "io.modelcontextprotocol/";
+    private static final String TASKS = PREFIX + "tasks";
+    private static final Set<String> QUESTIONS = Set.of("elicitation", "sampling", "roots");
+
+    /** Reads it from a message as its client has sent it. */
+    public static RequestMeta of(Envelope request) {
+        Reading reading = new Reading();
+        Envelope.Span span = request.metaSpan();
+        if (span.present()) {
+            JsonPeek.read(request.bytes(), span.from(), span.to(), reading::member);
+        }
+        return new RequestMeta(reading.capabilities, Set.copyOf(reading.answers), reading.tasks, reading.logLevel);
+    }
+
+    /** What was read so far. */
+    private static final class Reading {
+        private Optional<String> capabilities = Optional.empty();
+        private final Set<String> answers = new TreeSet<>();
+        private boolean tasks;
+        private Optional<String> logLevel = Optional.empty();
+
+        private void member(String name, JsonParser value) {
+            if (name.equals(PREFIX + "clientCapabilities") && JsonPeek.isObject(value)) {
+                Map<String, String> members = new TreeMap<>();
+                JsonPeek.members(value, (capability, what) -> {
+                    if (capability.equals("extensions")) {
+                        JsonPeek.members(what, (extension, settings) -> tasks |= extension.equals(TASKS));
+                    } else {
+                        if (JsonPeek.isObject(what) && QUESTIONS.contains(capability)) {
+                            answers.add(capability);
+                        }
+                        members.put(JsonText.quoted(capability), JsonPeek.json(what));
+                    }
+                });
+                capabilities = Optional.of(JsonPeek.object(members));
+            } else if (name.equals(PREFIX + "logLevel")) {
+                logLevel = Optional.of(JsonPeek.isString(value) ? value.getString() : "");
+            }
+        }
+    }
+}
