@@ -2,6 +2,8 @@ import com.fasterxml.jackson.annotation.JsonProperty;
 import com.fasterxml.jackson.annotation.JsonTypeInfo;
 import dev.holdfast.mcp.HoldfastRequest;
 import dev.holdfast.mcp.HoldfastTransportProvider;
+import dev.holdfast.servlet.EdgeOptions;
+import dev.holdfast.servlet.Protocols;
 import io.modelcontextprotocol.json.McpJsonDefaults;
 import io.modelcontextprotocol.server.McpServer;
 import io.modelcontextprotocol.server.McpServerFeatures.SyncCompletionSpecification;
@@ -95,7 +97,7 @@ public class ConformanceServer {
 
     public static void main(String[] args) throws Exception {
         HoldfastTransportProvider provider =
-                HoldfastTransportProvider.builder().mcpEndpoint("/mcp").build();
+                HoldfastTransportProvider.builder().edgeOptions(EdgeOptions.builder().protocols(Protocols.BOTH).build()).mcpEndpoint("/mcp").build();
         McpServer.sync(provider)
                 .serverInfo("holdfast-conformance", "1")
                 .capabilities(ServerCapabilities.builder()

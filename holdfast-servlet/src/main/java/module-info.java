@@ -8,6 +8,7 @@ module dev.holdfast.servlet {
     requires transitive dev.holdfast.core;
     requires transitive jakarta.servlet;
     requires dev.holdfast.json;
+    requires dev.holdfast.modern;
     requires org.slf4j;
 
     exports dev.holdfast.servlet;

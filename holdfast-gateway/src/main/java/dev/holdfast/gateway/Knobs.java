@@ -72,6 +72,29 @@ final class Knobs {
             "1h",
             "how long a connection without a request is kept; longer than a proxy in front keeps it"));
 
+    static final Knob<String> PROTOCOLS = serve(Knob.word(
+            "--protocols",
+            "WHICH",
+            "legacy",
+            "which revisions are served: legacy has sessions, modern is 2026-07-28, which has none",
+            "legacy",
+            "both",
+            "modern"));
+
+    static final Knob<Duration> TASK_AFTER = serve(Knob.time(
+            "--task-after",
+            EdgeOptions.DEFAULT.taskAfter(),
+            "0",
+            "1h",
+            "how long a call of a modern client runs before it becomes a task, if that takes tasks"));
+
+    static final Knob<Duration> TASK_RETENTION = serve(Knob.time(
+            "--task-retention",
+            EdgeOptions.DEFAULT.taskRetention(),
+            "1s",
+            YEAR,
+            "how long the result of a task is kept"));
+
     static final Knob<String> UPSTREAM = serve(Knob.text(
             "--upstream",
             "URL",

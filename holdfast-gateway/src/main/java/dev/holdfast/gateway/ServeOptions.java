@@ -6,8 +6,11 @@ import dev.holdfast.NodeLimits;
 import dev.holdfast.gateway.http.WatchedEndPoint;
 import dev.holdfast.servlet.EdgeOptions;
 import dev.holdfast.servlet.HttpSseOptions;
+import dev.holdfast.servlet.Isolation;
+import dev.holdfast.servlet.Protocols;
 import java.lang.management.ManagementFactory;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.stream.Stream;
 
@@ -60,6 +63,9 @@ record ServeOptions(
                 .withPrincipalSessions(settings.get(Knobs.MAX_PRINCIPAL_SESSIONS))
                 .withRunningCalls(settings.get(Knobs.MAX_CALLS))
                 .withPrincipalShare(settings.get(Knobs.PRINCIPAL_SHARE));
+        if (settings.get(Knobs.PROTOCOLS).equals("legacy")) {
+            settings.refuse(" needs --protocols both, or modern", Knobs.TASK_AFTER, Knobs.TASK_RETENTION);
+        }
         return new ServeOptions(settings, limits, httpSse(settings), store, server);
     }
 
@@ -125,6 +131,11 @@ record ServeOptions(
                 .heartbeatInterval(get(Knobs.HEARTBEAT))
                 .retryInterval(get(Knobs.RETRY))
                 .maxConnectionAge(get(Knobs.MAX_CONNECTION_AGE))
+                .protocols(Protocols.valueOf(get(Knobs.PROTOCOLS).toUpperCase(Locale.ROOT)))
+                // a child is a process, and a request with headers of its own may not go on as another
+                .isolation(get(Knobs.FORWARD_HEADER).isEmpty() ? Isolation.PRINCIPAL : Isolation.REQUEST)
+                .taskAfter(get(Knobs.TASK_AFTER))
+                .taskRetention(get(Knobs.TASK_RETENTION))
                 .allowedHosts(Stream.concat(names.stream(), get(Knobs.ALLOWED_HOST).stream())
                         .toList())
                 .allowedOrigins(get(Knobs.ALLOWED_ORIGIN))

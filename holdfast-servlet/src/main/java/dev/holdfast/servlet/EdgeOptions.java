@@ -115,6 +115,26 @@ public final class EdgeOptions {
         return knobs.connections;
     }
 
+    /** See {@link Builder#protocols}. */
+    public Protocols protocols() {
+        return knobs.protocols;
+    }
+
+    /** See {@link Builder#isolation}. */
+    public Isolation isolation() {
+        return knobs.isolation;
+    }
+
+    /** See {@link Builder#taskAfter}. */
+    public Duration taskAfter() {
+        return knobs.taskAfter;
+    }
+
+    /** See {@link Builder#taskRetention}. */
+    public Duration taskRetention() {
+        return knobs.taskRetention;
+    }
+
     /** See {@link Builder#httpSse}. */
     public Optional<HttpSseOptions> httpSse() {
         return knobs.httpSse;
@@ -150,6 +170,10 @@ public final class EdgeOptions {
         private ConnectionReset connectionReset = ConnectionReset.NONE;
         private PeerWatch peerWatch = PeerWatch.NONE;
         private Function<HttpServletRequest, Object> context = request -> InboundMessage.NO_CONTEXT;
+        private Protocols protocols = Protocols.LEGACY;
+        private Isolation isolation = Isolation.REQUEST;
+        private Duration taskAfter = Duration.ofSeconds(5);
+        private Duration taskRetention = Duration.ofHours(1);
         private Optional<HttpSseOptions> httpSse = Optional.empty();
         private Optional<Quota> connections = Optional.empty();
 
@@ -280,6 +304,38 @@ public final class EdgeOptions {
          */
         public Builder context(Function<HttpServletRequest, Object> value) {
             context = Objects.requireNonNull(value, "context");
+            return this;
+        }
+
+        /** Which revisions of the protocol are served. Default {@link Protocols#LEGACY}. */
+        public Builder protocols(Protocols value) {
+            protocols = Objects.requireNonNull(value, "protocols");
+            return this;
+        }
+
+        /**
+         * Which requests of a revision without sessions share one connection to the backend. Default {@link Isolation#REQUEST}.
+         */
+        public Builder isolation(Isolation value) {
+            isolation = Objects.requireNonNull(value, "isolation");
+            return this;
+        }
+
+        /**
+         * How long a call of a tool runs before its client gets a task in the place of its result, if it takes one; zero to 1 hour.
+         * Default 5 s.
+         */
+        public Builder taskAfter(Duration value) {
+            taskAfter = requireRange("taskAfter", value, Duration.ZERO);
+            return this;
+        }
+
+        /** How long the result of a task is kept, 1 s to 36,500 days. Default 1 hour. */
+        public Builder taskRetention(Duration value) {
+            if (value.compareTo(Duration.ofSeconds(1)) < 0 || value.compareTo(Duration.ofDays(36_500)) > 0) {
+                throw new IllegalArgumentException("taskRetention must be 1 s to 36,500 days, got " + value);
+            }
+            taskRetention = value;
             return this;
         }
 

@@ -76,7 +76,8 @@ final class HttpSse extends Protocol {
                 options,
                 connections,
                 Rejection.malformed("the sessionId parameter is missing"),
-                absent(engine, sse));
+                absent(engine, sse),
+                false);
         this.sse = sse;
         this.clock = clock;
         this.ephemeral = sse.reconnectGrace().isZero();
@@ -298,6 +299,7 @@ final class HttpSse extends Protocol {
 
     @Override
     void stop() {
+        super.stop();
         early.stop();
     }
 }

@@ -74,6 +74,7 @@ public final class McpEndpoint {
     /** Starts the heartbeats. Call it once, before the first request. */
     public void start() {
         clock.start();
+        streamableHttp.start();
     }
 
     /** Stops the heartbeats; open connections are ended by the engine's drain before. */

@@ -13,6 +13,7 @@ import dev.holdfast.engine.SessionEngine;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.EnvelopeReader;
 import dev.holdfast.json.JsonRpc;
+import dev.holdfast.servlet.guard.ModernGuard;
 import dev.holdfast.servlet.guard.Rejection;
 import dev.holdfast.servlet.guard.RequestGuard;
 import dev.holdfast.servlet.http.Exchange;
@@ -68,6 +69,7 @@ abstract class Protocol {
     private final LongSupplier clock;
     private final Function<HttpServletRequest, Object> context;
     private final ConnectionReset connectionReset;
+    private final Optional<ModernHttp> modern;
     private final EnvelopeReader envelopes = new EnvelopeReader();
 
     /**
@@ -75,13 +77,15 @@ abstract class Protocol {
      *
      * @param missing what a request is told that names no session
      * @param absent what one is told whose session is not there
+     * @param stateless whether requests of revisions without sessions are served too
      */
     Protocol(
             SessionEngine engine,
             EdgeOptions options,
             SseConnections connections,
             Rejection missing,
-            Rejection absent) {
+            Rejection absent,
+            boolean stateless) {
         this.engine = engine;
         this.options = options;
         this.guard = new RequestGuard(options.maxRequestSize());
@@ -91,6 +95,7 @@ abstract class Protocol {
         this.clock = engine.clock();
         this.context = options.context();
         this.connectionReset = options.connectionReset();
+        this.modern = stateless ? Optional.of(new ModernHttp(this)) : Optional.empty();
     }
 
     /** The methods that the path of a request takes, as a header names them. */
@@ -126,8 +131,20 @@ abstract class Protocol {
      */
     abstract NextStep run(Exchange exchange, Session session, Call call, List<InboundMessage> requests, boolean batch);
 
-    /** Ends what it runs by itself. */
-    abstract void stop();
+    /** Begins what it does by itself; called once, before the first request. */
+    final void start() {
+        modern.ifPresent(ModernHttp::start);
+    }
+
+    /** Ends what it does by itself. */
+    void stop() {
+        modern.ifPresent(ModernHttp::stop);
+    }
+
+    /** Whether a request is one of a revision without sessions, by its headers, and such are served. */
+    final boolean stateless(HttpServletRequest request) {
+        return modern.isPresent() && (options.protocols() == Protocols.MODERN || ModernGuard.isNamedBy(request));
+    }
 
     /**
      * Reads a POST and does what it asks for. What its headers rule out is told with the id of its request, and not to an
@@ -136,9 +153,11 @@ abstract class Protocol {
     final NextStep post(Exchange exchange) {
         HttpServletRequest request = exchange.request();
         exchange.context(context.apply(request));
-        Post post = new Post(exchange, RequestGuard.checkRevision(request));
+        boolean stateless = stateless(request);
+        Post post = new Post(exchange, stateless, RequestGuard.checkRevision(request));
         Optional<String> named = sessionId(request);
-        if (post.ruledOut.isPresent() || named.isEmpty()) {
+        exchange.staysOnThread(stateless && engine.executesImmediately());
+        if (stateless || post.ruledOut.isPresent() || named.isEmpty()) {
             // a client of another era is told so before anything is said of its session
             return exchange.read(post::parse);
         }
@@ -151,6 +170,8 @@ abstract class Protocol {
     /** One POST on its way: a call of requests, other messages to be handed over, or one request that begins a session. */
     private final class Post {
         private final Exchange exchange;
+        /** Whether its headers name a revision without sessions. */
+        private final boolean stateless;
         /** Why nothing but {@code initialize} is served. */
         private Optional<Rejection> ruledOut;
 
@@ -162,8 +183,9 @@ abstract class Protocol {
         private List<Envelope> requests = List.of();
         private List<Envelope> others = List.of();
 
-        private Post(Exchange exchange, Optional<Rejection> ruledOut) {
+        private Post(Exchange exchange, boolean stateless, Optional<Rejection> ruledOut) {
             this.exchange = exchange;
+            this.stateless = stateless;
             this.ruledOut = ruledOut;
         }
 
@@ -197,6 +219,9 @@ abstract class Protocol {
             Envelope first = messages.get(0);
             boolean request = first.kind() == Envelope.Kind.REQUEST;
             boolean begins = !batch && request && first.method().equals(INITIALIZE);
+            if (modern.isPresent() && isStateless(first, begins)) {
+                return modern.get().take(exchange, parsed, body.length);
+            }
             if (!batch) {
                 exchange.about(first.id());
             }
@@ -235,6 +260,13 @@ abstract class Protocol {
                 return reach(session.get());
             }
             return find(exchange, this::reach);
+        }
+
+        /** Whoever initializes a session names the revision for that, whatever else names one. */
+        private boolean isStateless(Envelope message, boolean begins) {
+            return options.protocols() == Protocols.MODERN
+                    || ((stateless || message.modernVersion().isPresent())
+                            && !(begins && message.protocolVersion().isPresent()));
         }
 
         /** Goes on if the client can get what comes of it. */
@@ -413,6 +445,20 @@ abstract class Protocol {
         return rejection.because(rejection.refusal().text() + ": session " + Rejection.quote(start));
     }
 
+    /** Hands a call to its backend, then lets its connection write; both on the thread of the request. */
+    static NextStep dispatched(Exchange exchange, Session session, Call call, Optional<SseConnection> connection) {
+        return () -> {
+            try {
+                exchange.dispatch(call);
+            } catch (Throwable e) {
+                log.error("session {}: a call could not be handed over", session.shortId(), e);
+                connection.ifPresent(SseConnection::abort);
+            }
+            connection.ifPresent(SseConnection::start);
+            return NextStep.DONE;
+        };
+    }
+
     /** An error for each of these requests: nobody knows whether it has run, so that nobody may be told to send it again. */
     static byte[] errors(List<InboundMessage> requests, boolean batch, String text) {
         List<String> errors = requests.stream()
@@ -439,7 +485,7 @@ abstract class Protocol {
             SseChannel channel = new SseChannel(
                     request,
                     exchange.response(),
-                    framing.contentType(),
+                    framing,
                     connectionReset.of(request),
                     connections.helpers,
                     connections.blocking);

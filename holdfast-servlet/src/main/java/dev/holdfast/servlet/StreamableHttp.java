@@ -27,6 +27,7 @@ import dev.holdfast.servlet.sse.SseFraming;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.RequestId;
+import dev.holdfast.spi.SessionRecord;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.util.List;
@@ -46,7 +47,7 @@ final class StreamableHttp extends Protocol {
     private static final Logger log = LoggerFactory.getLogger(StreamableHttp.class);
     private static final int MAX_DECLINED = 256;
     /** What the client of a call is told that has run, perhaps, and that the store has not taken. */
-    private static final String NOT_STORED =
+    static final String NOT_STORED =
             "the session store failed while this call was running; whether it had any effect is not known";
 
     private final String methods;
@@ -59,7 +60,8 @@ final class StreamableHttp extends Protocol {
                 options,
                 connections,
                 Rejection.malformed("the Mcp-Session-Id header is missing"),
-                Rejection.of(Refusal.UNKNOWN_SESSION));
+                Rejection.of(Refusal.UNKNOWN_SESSION),
+                options.protocols() != Protocols.LEGACY);
         this.methods = options.allowDelete() ? "GET, POST, DELETE" : "GET, POST";
     }
 
@@ -75,7 +77,7 @@ final class StreamableHttp extends Protocol {
 
     @Override
     boolean owns(Session session) {
-        return !session.listensOnly();
+        return session.kind().equals(SessionRecord.SESSION);
     }
 
     @Override
@@ -87,6 +89,9 @@ final class StreamableHttp extends Protocol {
             exchange.accept(accept);
             Optional<Rejection> rejection = guard.checkPost(request, accept);
             return rejection.isPresent() ? exchange.turnAway(rejection.get()) : post(exchange);
+        }
+        if (stateless(request)) {
+            return exchange.turnAway(RequestGuard.methodNotAllowed("POST"));
         }
         boolean get = method.equals("GET");
         Optional<Rejection> rejection = get
@@ -190,16 +195,7 @@ final class StreamableHttp extends Protocol {
                 : framing(exchange, session);
         Runnable unstored = () -> exchange.send(errors(requests, batch, NOT_STORED));
         Optional<SseConnection> connection = stream(exchange, call.reader().orElseThrow(), framing, unstored, null);
-        return () -> {
-            try {
-                exchange.dispatch(call);
-            } catch (Throwable e) {
-                log.error("session {}: a call could not be handed over", session.shortId(), e);
-                connection.ifPresent(SseConnection::abort);
-            }
-            connection.ifPresent(SseConnection::start);
-            return NextStep.DONE;
-        };
+        return dispatched(exchange, session, call, connection);
     }
 
     /** Answers a question with an error, for no client sees it. */
@@ -222,6 +218,7 @@ final class StreamableHttp extends Protocol {
 
     @Override
     void stop() {
+        super.stop();
         declining.stop();
     }
 }

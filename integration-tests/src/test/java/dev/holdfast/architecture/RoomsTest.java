@@ -22,6 +22,7 @@ class RoomsTest {
     private static final String ENGINE = "dev.holdfast.engine";
     private static final String JSON = "dev.holdfast.json";
     private static final String BACKEND = "dev.holdfast.json.backend";
+    private static final String MODERN = "dev.holdfast.modern";
     private static final String CLIENT = "dev.holdfast.client";
     private static final String CLIENT_HELD = "dev.holdfast.client.held";
     private static final String CLIENT_WIRE = "dev.holdfast.client.wire";
@@ -55,6 +56,7 @@ class RoomsTest {
                     ENGINE,
                     JSON,
                     BACKEND,
+                    MODERN,
                     CLIENT,
                     CLIENT_HELD,
                     CLIENT_WIRE,
@@ -117,7 +119,7 @@ class RoomsTest {
             .layer("api")
             .definedBy(CORE)
             .layer("users")
-            .definedBy(SERVLET, EDGE_ROOMS, MCP, MICROMETER, GATEWAY)
+            .definedBy(SERVLET, EDGE_ROOMS, MODERN, MCP, MICROMETER, GATEWAY)
             .whereLayer("engine")
             .mayOnlyBeAccessedByLayers("users")
             .whereLayer("session")
@@ -150,6 +152,19 @@ class RoomsTest {
             .should()
             .onlyBeAccessed()
             .byAnyPackage(BACKEND, UPSTREAM, GATEWAY, MCP, MCP_CLIENT);
+
+    /** What has no sessions stands on what has: below it nobody knows of it. */
+    @ArchTest
+    static final ArchRule statelessRequestsStandOnTheEngine = classes()
+            .that()
+            .resideInAPackage(MODERN)
+            .should()
+            .onlyDependOnClassesThat()
+            .resideInAnyPackage(MODERN, JSON, ENGINE, CORE, SPI, JDK, JSPECIFY, SLF4J);
+
+    @ArchTest
+    static final ArchRule statelessRequestsAreForTheEdge =
+            classes().that().resideInAPackage(MODERN).should().onlyBeAccessed().byAnyPackage(MODERN, EDGE_ROOMS);
 
     @ArchTest
     static final ArchRule clientStandsOnMessagesAndTheJdk = classes()
@@ -238,7 +253,7 @@ class RoomsTest {
             .resideInAPackage(EDGE_ROOMS)
             .should()
             .onlyDependOnClassesThat()
-            .resideInAnyPackage(EDGE_ROOMS, JSON, ENGINE, CORE, SPI, JDK, JSPECIFY, SLF4J, SERVLET_API);
+            .resideInAnyPackage(EDGE_ROOMS, MODERN, JSON, ENGINE, CORE, SPI, JDK, JSPECIFY, SLF4J, SERVLET_API);
 
     /** The protocols and the public API are in {@code dev.holdfast.servlet}; users of the edge depend on that package only. */
     @ArchTest

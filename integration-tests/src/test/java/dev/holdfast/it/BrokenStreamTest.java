@@ -5,6 +5,7 @@ import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.servlet.io.BlockingPool;
 import dev.holdfast.servlet.sse.SseChannel;
+import dev.holdfast.servlet.sse.SseFraming;
 import jakarta.servlet.AsyncEvent;
 import jakarta.servlet.AsyncListener;
 import jakarta.servlet.http.HttpServlet;
@@ -53,7 +54,8 @@ class BrokenStreamTest {
         @Override
         protected void service(HttpServletRequest request, HttpServletResponse response) throws IOException {
             BlockingPool none = new BlockingPool("none", 1);
-            SseChannel channel = new SseChannel(request, new Told(response), "text/event-stream", () -> {}, none, none);
+            SseChannel channel = new SseChannel(
+                    request, new Told(response), SseFraming.streamable("2025-11-25", ""), () -> {}, none, none);
             channel.listen(new SseChannel.Listener() {
                 @Override
                 public void onWritable() {}

@@ -25,7 +25,7 @@ final class SharedServer {
         return Objects.requireNonNull(session, "not started");
     }
 
-    private TestServer server() {
+    TestServer server() {
         return Objects.requireNonNull(server, "not started");
     }
 }

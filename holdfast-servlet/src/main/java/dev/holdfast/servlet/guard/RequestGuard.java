@@ -17,6 +17,7 @@ import java.util.stream.Stream;
  * Rejection} that says what is wrong; the protocols decide which checks apply to which request.
  */
 public final class RequestGuard {
+    static final String VERSION_HEADER = "MCP-Protocol-Version";
     private static final String IDENTITY = "identity";
 
     /** The revisions that are served, newest first: the legacy ones, with an {@code initialize} handshake. */
@@ -107,8 +108,8 @@ public final class RequestGuard {
 
     /** Refuses a protocol revision in the headers that is not served; no revision is accepted. */
     public static Optional<Rejection> checkRevision(HttpServletRequest request) {
-        Optional<String> version = header(request, "MCP-Protocol-Version");
-        if (version.isEmpty() || SUPPORTED.contains(version.get())) {
+        Optional<String> version = header(request, VERSION_HEADER);
+        if (version.isEmpty() || isLegacy(version.get())) {
             return Optional.empty();
         }
         return modernOf(version)
@@ -116,6 +117,10 @@ public final class RequestGuard {
                         Refusal.NOT_SERVED,
                         "the MCP-Protocol-Version header names a revision that is not supported; supported are "
                                 + String.join(", ", SUPPORTED))));
+    }
+
+    static boolean isLegacy(String version) {
+        return SUPPORTED.contains(version);
     }
 
     /** The same for one message that is not {@code initialize}: a modern client names its revision in the message as well. */

@@ -19,6 +19,8 @@ import java.util.function.Consumer;
  * For the holder of the pump.
  */
 public final class JsonAnswer implements Framing {
+    static final String TYPE = "application/json;charset=utf-8";
+
     private static final byte[] SPACE = " ".getBytes(US_ASCII);
 
     private final List<RequestId> unanswered;
@@ -40,7 +42,22 @@ public final class JsonAnswer implements Framing {
 
     @Override
     public String contentType() {
-        return "application/json;charset=utf-8";
+        return TYPE;
+    }
+
+    @Override
+    public int status() {
+        return 200;
+    }
+
+    @Override
+    public long headNanos() {
+        return SseChannel.GATHER_NANOS;
+    }
+
+    @Override
+    public long heartbeatNanos(long configured) {
+        return configured;
     }
 
     @Override
@@ -72,6 +89,16 @@ public final class JsonAnswer implements Framing {
             frames.addMessage(event.bytes());
             frames.add(after().getBytes(US_ASCII));
         }
+    }
+
+    @Override
+    public boolean over() {
+        return false;
+    }
+
+    @Override
+    public void tick(long age) {
+        // it changes with its events only
     }
 
     @Override

@@ -78,6 +78,7 @@ public final class SseChannel implements AsyncListener, WriteListener {
 
     private final HttpServletRequest request;
     private final HttpServletResponse response;
+    private final Framing framing;
     private final ServletOutputStream out;
     private final Runnable reset;
     private final Thread requestThread = Thread.currentThread();
@@ -106,6 +107,7 @@ public final class SseChannel implements AsyncListener, WriteListener {
     /**
      * Turns a request into an SSE response, on the thread that handles it.
      *
+     * @param framing tells its status and its type when something is written
      * @param reset resets the connection of a peer that is stuck
      * @param helpers write while the request's thread is busy, and may wait for the client
      * @param blockingWriters write a response that knows only writes that block
@@ -113,13 +115,13 @@ public final class SseChannel implements AsyncListener, WriteListener {
     public SseChannel(
             HttpServletRequest request,
             HttpServletResponse response,
-            String contentType,
+            Framing framing,
             Runnable reset,
             BlockingPool helpers,
             BlockingPool blockingWriters)
             throws IOException {
         response.setStatus(HttpServletResponse.SC_OK);
-        response.setHeader("Content-Type", contentType);
+        this.framing = framing;
         this.request = request;
         this.response = response;
         this.out = response.getOutputStream();
@@ -229,9 +231,8 @@ public final class SseChannel implements AsyncListener, WriteListener {
      * @param last whether the response ends with them: an answer to a POST that is whole needs no word to proxies, which may keep it
      */
     public void write(ByteBuffer bytes, boolean last) throws IOException {
-        if (!begun && !(last && request.getMethod().equals("POST"))) {
-            response.setHeader("Cache-Control", "no-cache, no-transform");
-            response.setHeader("X-Accel-Buffering", "no");
+        if (!begun) {
+            head(last && request.getMethod().equals("POST"));
         }
         // more than the most need not be counted
         written = Math.min(MOST_BYTES, written + bytes.remaining());
@@ -242,6 +243,18 @@ public final class SseChannel implements AsyncListener, WriteListener {
             put(bytes);
         } finally {
             touching.unlock();
+        }
+    }
+
+    private void head(boolean whole) {
+        int status = framing.status();
+        if (status != HttpServletResponse.SC_OK) {
+            response.setStatus(status);
+        }
+        response.setHeader("Content-Type", framing.contentType());
+        if (!whole) {
+            response.setHeader("Cache-Control", "no-cache, no-transform");
+            response.setHeader("X-Accel-Buffering", "no");
         }
     }
 

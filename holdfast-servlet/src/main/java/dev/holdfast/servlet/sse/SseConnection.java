@@ -260,6 +260,7 @@ public final class SseConnection implements SseChannel.Listener, StreamReader.Wa
 
     @Override
     public void tick(long now) {
+        framing.tick(now - openedAt);
         if (stuck()) {
             if (now - stuckSince >= connections.stall.toNanos()) {
                 connections.stalls.accept(WriteStall.ENDED);
@@ -272,7 +273,7 @@ public final class SseConnection implements SseChannel.Listener, StreamReader.Wa
             }
             return;
         }
-        if (!headDue && !channel.begun() && state.get() != State.CLOSED && now - openedAt >= SseChannel.GATHER_NANOS) {
+        if (!headDue && !channel.begun() && state.get() != State.CLOSED && now - openedAt >= framing.headNanos()) {
             openWithoutEvents();
         }
         if (gathering && now - wroteAt >= SseChannel.GATHER_NANOS) {
@@ -293,7 +294,8 @@ public final class SseConnection implements SseChannel.Listener, StreamReader.Wa
      * @param wanted whether a heartbeat is wanted before its time
      */
     boolean heartbeatDue(long now, long lastWrite, boolean wanted) {
-        if (heartbeat == Heartbeat.NONE && (wanted || now - lastWrite >= connections.heartbeatNanos)) {
+        if (heartbeat == Heartbeat.NONE
+                && (wanted || now - lastWrite >= framing.heartbeatNanos(connections.heartbeatNanos))) {
             heartbeat = Heartbeat.FIRST_DUE;
             return true;
         }
@@ -431,7 +433,10 @@ public final class SseConnection implements SseChannel.Listener, StreamReader.Wa
                 asks |= EventKind.asks(event.kind());
             }
             returnable = proof == null && framing.resumable();
-            return true;
+            if (framing.over()) {
+                closing = Close.IN_ORDER;
+            }
+            return closing == null;
         }
         StreamReader.End end = (StreamReader.End) next;
         long retry = connections.retryMillis;

@@ -68,6 +68,21 @@ public record SseFraming(String endpoint, String session, boolean ids, boolean t
     }
 
     @Override
+    public int status() {
+        return 200;
+    }
+
+    @Override
+    public long headNanos() {
+        return SseChannel.GATHER_NANOS;
+    }
+
+    @Override
+    public long heartbeatNanos(long configured) {
+        return configured;
+    }
+
+    @Override
     public boolean resumable() {
         return true;
     }
@@ -95,6 +110,16 @@ public record SseFraming(String endpoint, String session, boolean ids, boolean t
     @Override
     public void add(SseFrames frames, Event event, String position) {
         frames.addEvent(session, ids ? position : "", event.bytes());
+    }
+
+    @Override
+    public boolean over() {
+        return false;
+    }
+
+    @Override
+    public void tick(long age) {
+        // it changes with its events only
     }
 
     @Override

@@ -27,7 +27,7 @@ final class Connections {
         BlockingPool none = new BlockingPool("none", 1);
         try {
             SseChannel channel = new SseChannel(
-                    silent(HttpServletRequest.class), silent(HttpServletResponse.class), "", () -> {}, none, none);
+                    silent(HttpServletRequest.class), silent(HttpServletResponse.class), framing, () -> {}, none, none);
             return new SseConnection(channel, reader, framing, OPEN, null, null);
         } catch (IOException e) {
             throw new AssertionError(e);

@@ -1,5 +1,7 @@
 package dev.holdfast.spring.properties;
 
+import dev.holdfast.servlet.Isolation;
+import dev.holdfast.servlet.Protocols;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -20,12 +22,15 @@ import org.springframework.util.unit.DataSize;
  *     their requests. Default: true for a Spring AI server of type SYNC, else false
  * @param keepAliveInterval How often clients that listen are pinged by JSON-RPC, 1 ms to 36,500 days; 0 for never. Default: that of Spring
  *     AI where it is the server, which is never unless it is set; else 30 minutes
+ * @param protocols Which revisions are served: legacy has sessions, modern is 2026-07-28, which has none
+ * @param isolation Which requests of a revision without sessions share a connection to the server: none, or those of a principal
  * @param session How long sessions live
  * @param connection How streams are held open
  * @param request Which requests are taken
  * @param history How much is kept for the client of a session
  * @param node What all sessions together may be and hold
  * @param sse HTTP+SSE, for clients of the revision 2024-11-05
+ * @param tasks Calls of a revision without sessions that outlive their connections
  * @param store Where sessions are kept
  * @param shutdown How the application ends
  */
@@ -36,12 +41,15 @@ public record HoldfastProperties(
         @Nullable Boolean disallowDelete,
         @Nullable Boolean immediateExecution,
         @Nullable Duration keepAliveInterval,
+        @DefaultValue("legacy") Protocols protocols,
+        @DefaultValue("request") Isolation isolation,
         @DefaultValue Session session,
         @DefaultValue Connection connection,
         @DefaultValue Request request,
         @DefaultValue History history,
         @DefaultValue Node node,
         @DefaultValue Sse sse,
+        @DefaultValue Tasks tasks,
         @DefaultValue Store store,
         @DefaultValue Shutdown shutdown) {
 
@@ -160,6 +168,16 @@ public record HoldfastProperties(
             @Nullable String messageEndpoint,
             @Nullable String baseUrl,
             @DefaultValue("0s") Duration reconnectGracePeriod) {}
+
+    /**
+     * Calls of a revision without sessions that outlive their connections.
+     *
+     * @param after How long a call of a tool runs before its client gets a task in the place of its result, if it takes one, 0 to 1 h
+     * @param retention How long the result of a task is kept, 1 s to 36,500 days
+     */
+    public record Tasks(
+            @DefaultValue("5s") Duration after,
+            @DefaultValue("1h") Duration retention) {}
 
     /**
      * Where sessions are kept.

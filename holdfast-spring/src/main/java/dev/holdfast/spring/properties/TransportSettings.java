@@ -151,6 +151,9 @@ public record TransportSettings(
         turn("holdfast.request.deadline", request.deadline(), edge::requestDeadline);
         turn("holdfast.request.allowed-hosts", request.allowedHosts(), edge::allowedHosts);
         turn("holdfast.request.allowed-origins", request.allowedOrigins(), edge::allowedOrigins);
+        edge.protocols(properties.protocols()).isolation(properties.isolation());
+        turn("holdfast.tasks.after", properties.tasks().after(), edge::taskAfter);
+        turn("holdfast.tasks.retention", properties.tasks().retention(), edge::taskRetention);
         boolean keepsSessions = first(
                         "disallow-delete",
                         properties.disallowDelete(),

@@ -1,0 +1,48 @@
+package dev.holdfast.modern;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.holdfast.spi.RequestId;
+import java.util.Optional;
+
+/**
+ * What stands in the stream of a call from the moment on that its client may come back for it by a {@link CallHandle}.
+ *
+ * @param nonce what the handle must say
+ * @param task whether the call is a task; else its client waits to be asked something
+ * @param createdAt when, in milliseconds since 1970
+ * @param ttlMillis how long from then on the handle is good at least
+ * @param request the id of the call's request in its session
+ * @param method the method of that
+ */
+public record CallNote(String nonce, boolean task, long createdAt, long ttlMillis, RequestId request, String method) {
+    private static final String VERSION = "1";
+    private static final int PARTS = 7;
+
+    byte[] pack() {
+        return String.join(
+                        " ",
+                        VERSION,
+                        nonce,
+                        task ? "task" : "parked",
+                        Long.toString(createdAt),
+                        Long.toString(ttlMillis),
+                        method,
+                        request.token())
+                .getBytes(UTF_8);
+    }
+
+    /** Reads one; empty if it is of another version. */
+    static Optional<CallNote> of(byte[] note) {
+        String[] parts = new String(note, UTF_8).split(" ", PARTS);
+        return parts.length == PARTS && parts[0].equals(VERSION)
+                ? Optional.of(new CallNote(
+                        parts[1],
+                        parts[2].equals("task"),
+                        Long.parseLong(parts[3]),
+                        Long.parseLong(parts[4]),
+                        new RequestId(parts[6]),
+                        parts[5]))
+                : Optional.empty();
+    }
+}

@@ -1,0 +1,141 @@
+package dev.holdfast.modern;
+
+import dev.holdfast.Resume;
+import dev.holdfast.StreamReader;
+import dev.holdfast.spi.Event;
+import dev.holdfast.spi.EventKind;
+import dev.holdfast.spi.InboundMessage;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What the backend of a carrier sends outside of calls: it goes to all that listen to it, and pings are answered here. Nothing is kept for
+ * who does not listen.
+ */
+final class Feed implements StreamReader.Waker {
+    private static final int READ_BYTES = 1 << 16;
+
+    private final Carrier carrier;
+    private final LongSupplier clock;
+    private final Set<Subscription> subscriptions = ConcurrentHashMap.newKeySet();
+    /** By how many each resource is subscribed. Guarded by itself. */
+    private final Map<String, Integer> resources = new HashMap<>();
+    /** How often it was woken since it last found nothing to read. */
+    private final AtomicInteger wakes = new AtomicInteger();
+
+    private volatile @Nullable StreamReader reader;
+    private volatile boolean over;
+
+    Feed(Carrier carrier, LongSupplier clock) {
+        this.carrier = carrier;
+        this.clock = clock;
+    }
+
+    /** Begins to read; completes with whether it could. */
+    CompletionStage<Boolean> begin() {
+        return carrier.session().listen().thenApply(resume -> {
+            StreamReader begun = resume instanceof Resume.Resumed resumed
+                    ? resumed.reader()
+                    : resume instanceof Resume.Gap gap ? gap.reader() : null;
+            if (begun == null) {
+                over = true;
+                return false;
+            }
+            reader = begun;
+            begun.wakeWith(this);
+            wake();
+            return true;
+        });
+    }
+
+    /** Lets somebody listen; false if it is over. */
+    boolean add(Subscription subscription) {
+        subscriptions.add(subscription);
+        if (over) {
+            subscriptions.remove(subscription);
+        }
+        return !over;
+    }
+
+    void remove(Subscription subscription) {
+        if (subscriptions.remove(subscription)) {
+            subscription.resources().forEach(this::unsubscribe);
+        }
+    }
+
+    /** Asks the backend to tell of changes of a resource, if it was not asked before; completes when it has answered. */
+    CompletionStage<Boolean> subscribe(String uri) {
+        synchronized (resources) {
+            if (resources.merge(uri, 1, Integer::sum) > 1) {
+                return CompletableFuture.completedFuture(true);
+            }
+        }
+        return carrier.ask("resources/subscribe", uri);
+    }
+
+    private void unsubscribe(String uri) {
+        synchronized (resources) {
+            if (resources.merge(uri, -1, Integer::sum) > 0) {
+                return;
+            }
+            resources.remove(uri);
+        }
+        carrier.ask("resources/unsubscribe", uri).whenComplete((done, failure) -> Carrier.logged("asked", failure));
+    }
+
+    @Override
+    public void wake() {
+        int seen = wakes.incrementAndGet();
+        if (seen > 1) {
+            return;
+        }
+        do {
+            read();
+            seen = wakes.addAndGet(-seen);
+        } while (seen > 0);
+    }
+
+    @Override
+    public void abort() {
+        end();
+    }
+
+    private void read() {
+        StreamReader present = reader;
+        while (present != null && !over) {
+            StreamReader.Next next = present.read(READ_BYTES);
+            if (next instanceof StreamReader.Events events) {
+                events.events().forEach(this::take);
+                present.wrote(clock.getAsLong(), clock.getAsLong());
+            } else if (next instanceof StreamReader.End) {
+                present.close(StreamReader.Close.IN_ORDER);
+                end();
+            } else {
+                return;
+            }
+        }
+    }
+
+    private void take(Event event) {
+        if (event.kind() == EventKind.PING) {
+            carrier.answer(Question.of(event).answered("{}", InboundMessage.NO_CONTEXT));
+        } else if (event.kind() == EventKind.SERVER_REQUEST) {
+            carrier.answer(Question.of(event).declined("no client is there that can be asked"));
+        } else if (event.kind() == EventKind.NOTIFICATION) {
+            subscriptions.forEach(subscription -> subscription.offer(event));
+        }
+    }
+
+    /** The session has ended: nothing will be told any more. */
+    private void end() {
+        over = true;
+        subscriptions.forEach(Subscription::end);
+    }
+}

@@ -1,0 +1,255 @@
+package dev.holdfast.modern;
+
+import dev.holdfast.Call;
+import dev.holdfast.Finding;
+import dev.holdfast.Resume;
+import dev.holdfast.Session;
+import dev.holdfast.StoreUnavailableException;
+import dev.holdfast.Unavailable;
+import dev.holdfast.engine.SessionEngine;
+import dev.holdfast.json.Envelope;
+import dev.holdfast.json.JsonParts;
+import dev.holdfast.json.RequestMeta;
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.RequestId;
+import dev.holdfast.spi.SessionRecord;
+import dev.holdfast.spi.SessionStore;
+import java.security.SecureRandom;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * The calls whose clients have a {@link CallHandle}: tasks, and requests that wait for answers. Nothing is kept of them here but the time
+ * that parked ones have: what a handle names is read from the session that carries it, on whatever node that is asked. Safe for use by any
+ * thread.
+ */
+public final class KeptCalls {
+    /** How long a request may wait for the answers of its client. */
+    private static final Duration PARKED = Duration.ofMinutes(10);
+
+    private static final long WATCH_MILLIS = 1_000;
+    private static final int NONCE_BYTES = 16;
+
+    private final SessionEngine engine;
+    private final Carriers carriers;
+    private final long taskAfterNanos;
+    private final long ttlMillis;
+    private final SecureRandom random = new SecureRandom();
+    private final InstantSource clock = InstantSource.system();
+    /** What gives up those that wait for answers, by nonce. */
+    private final Map<String, Future<?>> parked = new ConcurrentHashMap<>();
+
+    /**
+     * A call that a handle names.
+     *
+     * @param handle the handle, as its client has written it
+     */
+    public record KeptCall(String handle, CallHandle named, Session session, CallState state) {}
+
+    /**
+     * @param taskAfter how long a call runs before it becomes a task, where its client takes one
+     * @param ttl how long a task is kept from its beginning
+     */
+    public KeptCalls(SessionEngine engine, Carriers carriers, Duration taskAfter, Duration ttl) {
+        this.engine = engine;
+        this.carriers = carriers;
+        this.taskAfterNanos = taskAfter.toNanos();
+        this.ttlMillis = ttl.toMillis();
+    }
+
+    long now() {
+        return engine.clock().getAsLong();
+    }
+
+    /** Whether a call of this age becomes a task: after its time, and before a server ends that has kept it in its store. */
+    boolean isTaskAfter(long age) {
+        return age >= taskAfterNanos || (engine.draining() && engine.durability() != SessionStore.Durability.NOTHING);
+    }
+
+    /**
+     * A call that has just begun.
+     *
+     * @param inner its request, as its session has it
+     */
+    public ModernCall begun(Carrier carrier, Call call, Envelope request, RequestMeta meta, InboundMessage inner) {
+        boolean task = meta.tasks() && request.method().equals("tools/call");
+        CallNote note = new CallNote(nonce(), task, clock.millis(), ttlMillis, inner.requiredId(), request.method());
+        return new ModernCall(this, carrier, request, meta, note, call);
+    }
+
+    private String nonce() {
+        byte[] bytes = new byte[NONCE_BYTES];
+        random.nextBytes(bytes);
+        return Base64.getUrlEncoder().withoutPadding().encodeToString(bytes);
+    }
+
+    /** The client of a call has a handle from now on, and no connection. */
+    void keep(Carrier carrier, CallNote note) {
+        carrier.keep(Duration.ofMillis(note.ttlMillis()));
+        if (!note.task()) {
+            parked.put(
+                    note.nonce(),
+                    engine.scheduler()
+                            .schedule(
+                                    () -> {
+                                        parked.remove(note.nonce());
+                                        carrier.cancel(note.request());
+                                    },
+                                    PARKED.toMillis(),
+                                    TimeUnit.MILLISECONDS));
+        }
+    }
+
+    /**
+     * Finds the call that a handle names; empty where there is none, be it that there never was, that it is over for too long, or that
+     * it is another principal's. Fails with a {@link StoreUnavailableException} where nobody can tell now.
+     *
+     * @param tasks whether it is a task that is looked for; else it is a request that waits for answers
+     */
+    public CompletionStage<Optional<KeptCall>> find(String handle, String principal, boolean tasks) {
+        Optional<CallHandle> parsed = CallHandle.parse(handle);
+        if (parsed.isEmpty()) {
+            return CompletableFuture.completedFuture(Optional.empty());
+        }
+        CallHandle named = parsed.get();
+        return engine.find(named.session(), principal).thenCompose(finding -> {
+            if (finding instanceof Finding.Found found && found.session().kind().equals(SessionRecord.CARRIER)) {
+                Session session = found.session();
+                return session.kept(named.position().stream())
+                        .thenApply(stream -> stream.flatMap(events -> CallState.of(events, named.nonce()))
+                                .filter(state -> state.note().task() == tasks && !isOver(state.note()))
+                                .map(state -> new KeptCall(handle, named, session, state)));
+            } else if (finding instanceof Unavailable) {
+                throw new StoreUnavailableException(null);
+            }
+            return CompletableFuture.completedFuture(Optional.empty());
+        });
+    }
+
+    private boolean isOver(CallNote note) {
+        return clock.millis() > note.createdAt() + note.ttlMillis();
+    }
+
+    /** The response to {@code tasks/get}. */
+    public byte[] task(KeptCall call, RequestId id) {
+        return Task.response(id, "complete", members(call));
+    }
+
+    /** The response to a request that is done. */
+    public byte[] done(RequestId id) {
+        return Task.response(id, "complete", "");
+    }
+
+    /**
+     * Gives the answers of a request, {@code params.inputResponses}, to whoever has asked; those that nobody waits for are left out.
+     *
+     * @return completes when they are given, with the keys of the questions that are still open; fails if the store or a node could not
+     *     be reached
+     */
+    public CompletionStage<List<String>> answer(KeptCall call, Envelope request, Object context) {
+        Map<String, String> answers = JsonParts.members(request.bytes(), "params", "inputResponses");
+        List<String> open = new ArrayList<>();
+        CompletionStage<Boolean> all = CompletableFuture.completedFuture(true);
+        for (Question question : call.state.questions()) {
+            String answer = answers.get(question.key());
+            if (answer == null) {
+                open.add(question.key());
+            } else {
+                all = all.thenCombine(call.session.answer(question.answered(answer, context)), (before, taken) -> true);
+            }
+        }
+        return all.thenApply(done -> open);
+    }
+
+    /** The response to a retry that leaves these questions open: they are asked again. */
+    public byte[] askAgain(KeptCall call, RequestId id, List<String> open) {
+        List<Question> questions = call.state.questions().stream()
+                .filter(question -> open.contains(question.key()))
+                .toList();
+        return Task.response(
+                id,
+                "input_required",
+                "\"inputRequests\":" + Question.json(questions) + ",\"requestState\":" + JsonParts.quoted(call.handle));
+    }
+
+    /** Gives up a task; completes when that is known to whoever runs it. */
+    public CompletionStage<Void> cancel(KeptCall call) {
+        return Carrier.cancel(call.session, call.state.note().request());
+    }
+
+    /** Attaches the client of a retry to what follows in its call. */
+    public CompletionStage<Resume> comeBack(KeptCall call) {
+        Future<?> end = parked.remove(call.state.note().nonce());
+        if (end != null) {
+            end.cancel(false);
+        }
+        return call.session.resume(call.named.position());
+    }
+
+    /** The call of a client that has come back for it. */
+    public ModernCall goesOn(KeptCall call, Envelope request, RequestMeta meta) {
+        return new ModernCall(this, carriers.adopted(call.session), request, meta, call.state.note(), null);
+    }
+
+    /**
+     * Lets a client listen.
+     *
+     * @return completes with what is told to it, when the backend tells what it wants to hear of; empty where nobody can listen now. Fails
+     *     if the store failed
+     */
+    public CompletionStage<Optional<Subscription>> listen(Carrier carrier, Envelope request, String principal) {
+        CompletionStage<List<String>> tasks = CompletableFuture.completedFuture(new ArrayList<>());
+        for (String task : Subscription.tasks(request)) {
+            tasks = tasks.thenCombine(find(task, principal, true), (found, there) -> {
+                there.ifPresent(known -> found.add(known.handle));
+                return found;
+            });
+        }
+        return tasks.thenCombine(
+                        carrier.feed(),
+                        (known, feed) -> feed.map(there -> new Subscription(request, carrier, there, known)))
+                .thenCompose(subscription -> subscription.isEmpty()
+                        ? CompletableFuture.completedFuture(Optional.empty())
+                        : subscription.get().begin().thenApply(begun -> {
+                            watch(subscription.get(), principal);
+                            return subscription;
+                        }));
+    }
+
+    /** Looks each second whether a task of which somebody wants to hear is in another state. */
+    private void watch(Subscription subscription, String principal) {
+        if (subscription.watched().findAny().isPresent()) {
+            subscription.watchedBy(engine.scheduler()
+                    .scheduleWithFixedDelay(
+                            () -> subscription
+                                    .watched()
+                                    .forEach(task -> find(task, principal, true).whenComplete((found, failure) -> {
+                                        if (failure == null && found.isPresent()) {
+                                            tell(subscription, found.get());
+                                        }
+                                    })),
+                            0,
+                            WATCH_MILLIS,
+                            TimeUnit.MILLISECONDS));
+        }
+    }
+
+    private void tell(Subscription subscription, KeptCall task) {
+        subscription.offer(task.handle, task.state.status(), members(task));
+    }
+
+    private String members(KeptCall task) {
+        return Task.detailed(
+                task.handle, task.state, clock.millis(), carriers.introduction().serverInfo());
+    }
+}

@@ -1,0 +1,205 @@
+package dev.holdfast.modern;
+
+import dev.holdfast.Call;
+import dev.holdfast.EventId;
+import dev.holdfast.StreamReader.Close;
+import dev.holdfast.json.Envelope;
+import dev.holdfast.json.JsonParts;
+import dev.holdfast.json.JsonRpc;
+import dev.holdfast.json.ModernAnswer;
+import dev.holdfast.json.RequestMeta;
+import dev.holdfast.spi.Event;
+import dev.holdfast.spi.EventKind;
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.RequestId;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One request of a stateless revision while its connection is open: what each event of its call's stream comes to for its client, and when
+ * the client gets a handle in the place of a response. One that leaves without either has cancelled its request.
+ *
+ * <pre>
+ *   open --response-------------------------------------------> answered
+ *   open --a while, for a client that takes tasks--> noted ---> handed over: a task
+ *   open --a question, and a moment for others-----> noted ---> handed over: input is required
+ *   open --a question that its client does not answer---------> refused: the call is cancelled
+ *   open --the connection breaks------------------------------> cancelled
+ * </pre>
+ *
+ * A note stands in the stream of the call before its client is told of a handle: what a client can come back for is in the store.
+ */
+public final class ModernCall implements ModernStream {
+    /** What is asked within this time is asked together. */
+    private static final long TOGETHER_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+    /** What concerns no call, though a backend may send it during one. */
+    private static final Set<String> OF_NO_CALL = Set.of(
+            "notifications/cancelled",
+            "notifications/tools/list_changed",
+            "notifications/prompts/list_changed",
+            "notifications/resources/list_changed",
+            "notifications/resources/updated");
+
+    private final KeptCalls kept;
+    private final Carrier carrier;
+    private final RequestMeta meta;
+    private final String method;
+    private final RequestId id;
+    private final CallNote note;
+    private final @Nullable Call call;
+    private final boolean mayBeTask;
+
+    private final AtomicBoolean noting = new AtomicBoolean();
+    private final AtomicBoolean closed = new AtomicBoolean();
+    /** When the first question came that waits for others; 0 while none does. */
+    private volatile long askedAt;
+
+    // for whoever reads the stream
+    private final List<Question> questions = new ArrayList<>();
+    private boolean noted;
+    private boolean refused;
+    private @Nullable CallHandle handle;
+
+    /**
+     * @param note what is noted if the client gets a handle, or what was noted when it did
+     * @param call the call; absent where its client comes back for it
+     */
+    ModernCall(
+            KeptCalls kept, Carrier carrier, Envelope request, RequestMeta meta, CallNote note, @Nullable Call call) {
+        this.kept = kept;
+        this.carrier = carrier;
+        this.meta = meta;
+        this.method = request.method();
+        this.id = request.id().orElseThrow();
+        this.note = note;
+        this.call = call;
+        this.noted = call == null;
+        this.mayBeTask = note.task();
+    }
+
+    @Override
+    public Optional<Message> take(Event event, String position) {
+        return switch (event.kind()) {
+            case EventKind.RESPONSE, EventKind.ERROR -> Optional.of(answer(event.bytes()));
+            case EventKind.NOTE -> noted(position);
+            case EventKind.SERVER_REQUEST -> asked(Question.of(event), position);
+            case EventKind.PING -> {
+                carrier.answer(Question.of(event).answered("{}", InboundMessage.NO_CONTEXT));
+                yield Optional.empty();
+            }
+            case EventKind.LOG -> meta.logLevel().isPresent() ? pass(event) : Optional.empty();
+            case EventKind.NOTIFICATION -> notified(event);
+            default -> pass(event);
+        };
+    }
+
+    private static Optional<Message> pass(Event event) {
+        return Optional.of(new Message(event.bytes(), false, 0));
+    }
+
+    private Optional<Message> notified(Event event) {
+        CallState.withdrawn(event)
+                .ifPresent(withdrawn ->
+                        questions.removeIf(question -> question.id().equals(withdrawn)));
+        return JsonParts.string(event.bytes(), "method")
+                .filter(named -> !OF_NO_CALL.contains(named))
+                .flatMap(named -> pass(event));
+    }
+
+    private Message answer(byte[] answer) {
+        ModernAnswer modern =
+                ModernAnswer.of(answer, method, id, carrier.introduction().serverInfo());
+        return new Message(modern.bytes(), true, modern.code());
+    }
+
+    @Override
+    public Message ended(String why) {
+        return new Message(
+                JsonRpc.errorBody(Optional.of(id), JsonRpc.INTERNAL_ERROR, why), true, JsonRpc.INTERNAL_ERROR);
+    }
+
+    private Optional<Message> asked(Question question, String position) {
+        if (!meta.answers().contains(question.capability())) {
+            refused = true;
+            String needed = "{\"requiredCapabilities\":{" + JsonParts.quoted(question.capability()) + ":{}}}";
+            byte[] error = JsonRpc.errorBody(
+                    Optional.of(id),
+                    JsonRpc.MISSING_CAPABILITY,
+                    "Missing required client capability: " + question.capability(),
+                    needed);
+            return Optional.of(new Message(error, true, JsonRpc.MISSING_CAPABILITY));
+        }
+        questions.add(question);
+        if (noted) {
+            return inputRequired(position);
+        }
+        askedAt = kept.now();
+        return Optional.empty();
+    }
+
+    private Optional<Message> noted(String position) {
+        noted = true;
+        if (!mayBeTask) {
+            return questions.isEmpty() ? Optional.empty() : inputRequired(position);
+        }
+        CallHandle task = handle(position);
+        handle = task;
+        return Optional.of(new Message(Task.response(id, "task", Task.begun(task.toString(), note)), true, 0));
+    }
+
+    private Optional<Message> inputRequired(String position) {
+        CallHandle state = handle(position);
+        handle = state;
+        String members = "\"inputRequests\":" + Question.json(questions) + ",\"requestState\":"
+                + JsonParts.quoted(state.toString());
+        return Optional.of(new Message(Task.response(id, "input_required", members), true, 0));
+    }
+
+    private CallHandle handle(String position) {
+        return new CallHandle(carrier.session().id(), EventId.parse(position).orElseThrow(), note.nonce());
+    }
+
+    @Override
+    public void tick(long age) {
+        long asked = askedAt;
+        boolean due = (asked != 0 && kept.now() - asked >= TOGETHER_NANOS) || (mayBeTask && kept.isTaskAfter(age));
+        Call present = call;
+        if (!due || present == null || noting.getAndSet(true)) {
+            return;
+        }
+        present.note(note.pack()).whenComplete((done, failure) -> {
+            if (failure != null || !done) {
+                // it has its answer already, or goes on without a handle: then nobody can be asked
+                List<Question> open = asked == 0 ? List.of() : List.copyOf(questions);
+                open.forEach(
+                        question -> carrier.answer(question.declined("the client of this call cannot be asked now")));
+            }
+        });
+    }
+
+    /**
+     * The connection has ended.
+     *
+     * @return how the reading of the stream ends by that
+     */
+    public Close closed(Close how) {
+        if (closed.getAndSet(true)) {
+            return how;
+        }
+        if (handle != null) {
+            // who comes back reads on from there: nothing counts as delivered
+            kept.keep(carrier, note);
+            return Close.BROKEN;
+        }
+        if (how == Close.BROKEN || refused) {
+            carrier.cancel(note.request());
+        }
+        carrier.release();
+        return how;
+    }
+}

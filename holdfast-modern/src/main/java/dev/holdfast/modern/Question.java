@@ -1,0 +1,64 @@
+package dev.holdfast.modern;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.holdfast.json.JsonParts;
+import dev.holdfast.json.JsonRpc;
+import dev.holdfast.spi.Event;
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.JournalChange;
+import dev.holdfast.spi.RequestId;
+import java.util.Collection;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.stream.Collectors;
+
+/**
+ * What a backend asks the client of a call.
+ *
+ * @param key names it to the client; no other question of the call ever has it
+ * @param id by which the backend knows it
+ * @param method what is asked
+ * @param params of it, as JSON; empty for none
+ */
+record Question(String key, RequestId id, String method, String params) {
+    /** The question that an event is. */
+    static Question of(Event event) {
+        byte[] bytes = event.bytes();
+        return new Question(
+                "q" + event.offset(),
+                Objects.requireNonNull(event.id()),
+                JsonParts.string(bytes, "method").orElse(""),
+                JsonParts.raw(bytes, "params").orElse(""));
+    }
+
+    /** The capability of the client that it needs. */
+    String capability() {
+        int end = method.indexOf('/');
+        return end < 0 ? method : method.substring(0, end);
+    }
+
+    /** All of them, as an answer has them. */
+    static String json(Collection<Question> questions) {
+        return questions.stream()
+                .map(question -> JsonParts.quoted(question.key) + ":{\"method\":" + JsonParts.quoted(question.method)
+                        + (question.params.isEmpty() ? "" : ",\"params\":" + question.params) + "}")
+                .collect(Collectors.joining(",", "{", "}"));
+    }
+
+    /** The answer that its client gives. */
+    InboundMessage answered(String result, Object context) {
+        return answer("{\"jsonrpc\":\"2.0\",\"id\":" + id.token() + ",\"result\":" + result + "}", context);
+    }
+
+    /** The answer that is given in the place of its client, who cannot be asked. */
+    InboundMessage declined(String why) {
+        byte[] error = JsonRpc.errorBody(Optional.of(id), JsonRpc.METHOD_NOT_FOUND, why);
+        return answer(new String(error, UTF_8), InboundMessage.NO_CONTEXT);
+    }
+
+    private InboundMessage answer(String body, Object context) {
+        return new InboundMessage(
+                InboundMessage.Kind.RESPONSE, id, "", body.getBytes(UTF_8), JournalChange.NONE, context);
+    }
+}

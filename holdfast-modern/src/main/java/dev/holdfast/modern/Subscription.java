@@ -1,0 +1,280 @@
+package dev.holdfast.modern;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.holdfast.EndReason;
+import dev.holdfast.StreamReader;
+import dev.holdfast.json.Envelope;
+import dev.holdfast.json.JsonParts;
+import dev.holdfast.json.TaggedNotification;
+import dev.holdfast.spi.Epoch;
+import dev.holdfast.spi.Event;
+import dev.holdfast.spi.EventKind;
+import dev.holdfast.spi.RequestId;
+import dev.holdfast.spi.StreamId;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Future;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A client that listens, by {@code subscriptions/listen}: what it wants to hear of waits for its connection, and nothing is kept for when
+ * that is gone.
+ *
+ * @see <a href="https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions">MCP 2026-07-28, subscriptions</a>
+ */
+public final class Subscription implements StreamReader, ModernStream {
+    /** What waits for a connection that takes nothing; one with more is ended. */
+    private static final int MOST_WAITING = 1_000;
+
+    private static final Map<String, String> LISTS = Map.of(
+            "toolsListChanged", "tools",
+            "promptsListChanged", "prompts",
+            "resourcesListChanged", "resources");
+    private static final String UPDATED = "notifications/resources/updated";
+    private static final Epoch NO_EPOCH = new Epoch(0, 0);
+
+    private final RequestId id;
+    /** The notifications that are wanted, by their methods. */
+    private final Set<String> methods;
+
+    private final Set<String> resources;
+    private final List<String> tasks;
+    private final Carrier carrier;
+    private final Feed feed;
+    /** The states of tasks that were told last. */
+    private final Map<String, CallState.Status> told = new ConcurrentHashMap<>();
+
+    private volatile Waker waker = new Waker() {
+        @Override
+        public void wake() {}
+
+        @Override
+        public void abort() {}
+    };
+    private volatile @Nullable Future<?> watching;
+
+    // guarded by this
+    private final Deque<Event> waiting = new ArrayDeque<>();
+    private boolean ended;
+    private boolean released;
+
+    /**
+     * What a client wants to hear of, as far as its server tells it.
+     *
+     * @param carrier its server; released when nobody listens any more
+     * @param tasks those of its tasks that there are
+     */
+    Subscription(Envelope request, Carrier carrier, Feed feed, List<String> tasks) {
+        byte[] bytes = request.bytes();
+        byte[] capabilities = carrier.introduction().capabilities().getBytes(UTF_8);
+        this.id = request.id().orElseThrow();
+        this.methods = LISTS.entrySet().stream()
+                .filter(list -> JsonParts.isTrue(bytes, "params", "notifications", list.getKey())
+                        && JsonParts.isTrue(capabilities, list.getValue(), "listChanged"))
+                .map(list -> "notifications/" + list.getValue() + "/list_changed")
+                .collect(Collectors.toUnmodifiableSet());
+        this.resources = JsonParts.isTrue(capabilities, "resources", "subscribe")
+                ? Set.copyOf(JsonParts.strings(bytes, "params", "notifications", "resourceSubscriptions"))
+                : Set.of();
+        this.tasks = tasks;
+        this.carrier = carrier;
+        this.feed = feed;
+        add(acknowledgement());
+    }
+
+    /** Begins to listen; completes when the backend tells of what is wanted. */
+    CompletionStage<Void> begin() {
+        if (!feed.add(this)) {
+            end();
+        }
+        return CompletableFuture.allOf(resources.stream()
+                .map(uri -> feed.subscribe(uri).toCompletableFuture())
+                .toArray(CompletableFuture[]::new));
+    }
+
+    /** The ids of the tasks that a request wants to hear of. */
+    static List<String> tasks(Envelope request) {
+        return JsonParts.strings(request.bytes(), "params", "notifications", "taskIds");
+    }
+
+    private byte[] acknowledgement() {
+        Map<String, String> agreed = new LinkedHashMap<>();
+        LISTS.forEach((wish, list) -> {
+            if (methods.contains("notifications/" + list + "/list_changed")) {
+                agreed.put(wish, "true");
+            }
+        });
+        if (!resources.isEmpty()) {
+            agreed.put("resourceSubscriptions", texts(resources.stream()));
+        }
+        if (!tasks.isEmpty()) {
+            agreed.put("taskIds", texts(tasks.stream()));
+        }
+        String members = agreed.entrySet().stream()
+                .map(wish -> JsonParts.quoted(wish.getKey()) + ":" + wish.getValue())
+                .collect(Collectors.joining(",", "{", "}"));
+        return ("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/subscriptions/acknowledged\",\"params\":{\"_meta\":{"
+                        + TaggedNotification.member(id) + "},\"notifications\":" + members + "}}")
+                .getBytes(UTF_8);
+    }
+
+    private static String texts(Stream<String> texts) {
+        return texts.map(JsonParts::quoted).collect(Collectors.joining(",", "[", "]"));
+    }
+
+    /** The resources whose changes it wants to hear of. */
+    Set<String> resources() {
+        return resources;
+    }
+
+    /** The tasks whose states it wants to hear of, but for those that are over. */
+    Stream<String> watched() {
+        return tasks.stream().filter(task -> !isOver(told.get(task)));
+    }
+
+    private static boolean isOver(CallState.@Nullable Status status) {
+        return status != null && status != CallState.Status.WORKING && status != CallState.Status.INPUT_REQUIRED;
+    }
+
+    /** It is told of its tasks by this. */
+    void watchedBy(Future<?> watch) {
+        watching = watch;
+    }
+
+    /** Tells the state of a task, if that was not told last. */
+    void offer(String task, CallState.Status status, String members) {
+        if (told.put(task, status) != status) {
+            String body = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tasks\",\"params\":{\"_meta\":{"
+                    + TaggedNotification.member(id) + "}," + members + "}}";
+            add(body.getBytes(UTF_8));
+        }
+    }
+
+    /** Tells something that the backend has sent, if it is wanted. */
+    void offer(Event event) {
+        String method = JsonParts.string(event.bytes(), "method").orElse("");
+        boolean wanted = method.equals(UPDATED)
+                ? JsonParts.string(event.bytes(), "params", "uri")
+                        .filter(resources::contains)
+                        .isPresent()
+                : methods.contains(method);
+        if (wanted) {
+            add(TaggedNotification.of(event.bytes(), id));
+        }
+    }
+
+    private void add(byte[] notification) {
+        synchronized (this) {
+            if (ended) {
+                return;
+            }
+            waiting.add(new Event(
+                    StreamId.LISTENING, NO_EPOCH, Event.UNPLACED, EventKind.NOTIFICATION, null, notification));
+            ended = waiting.size() > MOST_WAITING;
+        }
+        waker.wake();
+    }
+
+    /** Nothing more will be told. */
+    void end() {
+        synchronized (this) {
+            ended = true;
+        }
+        waker.wake();
+    }
+
+    @Override
+    public Next read(int maxBytes) {
+        synchronized (this) {
+            List<Event> found = new ArrayList<>();
+            for (long room = maxBytes; !waiting.isEmpty(); ) {
+                room -= waiting.element().bytes().length;
+                if (room < 0 && !found.isEmpty()) {
+                    break;
+                }
+                found.add(waiting.remove());
+            }
+            if (!found.isEmpty()) {
+                return new Events(found);
+            }
+            return ended ? new End(EndReason.COMPLETED, Optional.empty()) : Rest.REST;
+        }
+    }
+
+    @Override
+    public Optional<Message> take(Event event, String position) {
+        return Optional.of(new Message(event.bytes(), false, 0));
+    }
+
+    /** The server ends it: its client is told so in the form of a result. */
+    @Override
+    public Message ended(String why) {
+        byte[] result = Task.response(id, "complete", "\"_meta\":{" + TaggedNotification.member(id) + "}");
+        return new Message(result, true, 0);
+    }
+
+    @Override
+    public void tick(long age) {
+        // it ends with its connection
+    }
+
+    @Override
+    public void close(Close how) {
+        synchronized (this) {
+            if (released) {
+                return;
+            }
+            released = true;
+            ended = true;
+            waiting.clear();
+        }
+        Future<?> watch = watching;
+        if (watch != null) {
+            watch.cancel(false);
+        }
+        feed.remove(this);
+        carrier.release();
+    }
+
+    @Override
+    public void wakeWith(Waker next) {
+        waker = next;
+    }
+
+    @Override
+    public String position() {
+        return "";
+    }
+
+    @Override
+    public String position(Event event) {
+        return "";
+    }
+
+    @Override
+    public void positionTold() {
+        // nobody comes back to it
+    }
+
+    @Override
+    public boolean recorded() {
+        return true;
+    }
+
+    @Override
+    public void wrote(long began, long completed) {
+        // nothing is kept
+    }
+}

@@ -1,0 +1,377 @@
+package dev.holdfast.servlet;
+
+import dev.holdfast.Call;
+import dev.holdfast.EndReason;
+import dev.holdfast.Refusal;
+import dev.holdfast.Resume;
+import dev.holdfast.StreamReader;
+import dev.holdfast.json.Envelope;
+import dev.holdfast.json.EnvelopeReader;
+import dev.holdfast.json.JsonParts;
+import dev.holdfast.json.JsonRpc;
+import dev.holdfast.json.ModernAnswer;
+import dev.holdfast.json.RequestMeta;
+import dev.holdfast.modern.Carrier;
+import dev.holdfast.modern.Carriers;
+import dev.holdfast.modern.KeptCalls;
+import dev.holdfast.modern.ModernCall;
+import dev.holdfast.modern.Subscription;
+import dev.holdfast.servlet.guard.Accept;
+import dev.holdfast.servlet.guard.ModernGuard;
+import dev.holdfast.servlet.guard.Rejection;
+import dev.holdfast.servlet.http.Exchange;
+import dev.holdfast.servlet.http.NextStep;
+import dev.holdfast.servlet.io.BlockingPool;
+import dev.holdfast.servlet.sse.ModernFraming;
+import dev.holdfast.servlet.sse.SseConnection;
+import dev.holdfast.spi.Event;
+import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.RequestId;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Streamable HTTP as revision 2026-07-28 has it: each POST stands alone, and the end of its connection cancels it. What it asks for is a
+ * call of a session that Holdfast keeps by itself.
+ *
+ * @see <a href="https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http">MCP 2026-07-28,
+ *     Streamable HTTP</a>
+ */
+final class ModernHttp {
+    private static final String DISCOVER = "server/discover";
+    private static final int MOST_ANSWERS = 256;
+    /** What sessions had, and other revisions have. */
+    private static final Set<String> REMOVED = Set.of(
+            "initialize",
+            "ping",
+            "logging/setLevel",
+            "resources/subscribe",
+            "resources/unsubscribe",
+            "tasks/list",
+            "tasks/result");
+
+    private final Protocol http;
+    private final Carriers carriers;
+    private final KeptCalls kept;
+    /** Gives answers to backends; a handler may go on there. */
+    private final BlockingPool answering = new BlockingPool("holdfast-answer", MOST_ANSWERS);
+
+    /** Serves the engine of a protocol whose requests name sessions, on the same path. */
+    ModernHttp(Protocol http) {
+        EdgeOptions options = http.options;
+        this.http = http;
+        this.carriers = new Carriers(
+                http.engine,
+                options.isolation() == Isolation.REQUEST,
+                options.lifetime(),
+                options.taskRetention(),
+                answer -> {
+                    if (!answering.offer(answer)) {
+                        answer.run();
+                    }
+                });
+        this.kept = new KeptCalls(
+                http.engine,
+                carriers,
+                options.taskAfter(),
+                options.lifetime().call().plus(options.taskRetention()));
+    }
+
+    /** Begins what it does by itself; called once, before the first request. */
+    void start() {
+        carriers.start();
+    }
+
+    /** Ends what it does by itself. */
+    void stop() {
+        carriers.stop();
+        answering.stop();
+    }
+
+    /** Does what a body asks for that is JSON-RPC. */
+    NextStep take(Exchange exchange, EnvelopeReader.Parsed parsed, int bytes) {
+        if (!(parsed instanceof EnvelopeReader.Single single)) {
+            return exchange.reply(Rejection.malformed("this revision has no batches: POST one message at a time"));
+        }
+        Envelope message = single.message();
+        exchange.about(message.id());
+        boolean request = message.kind() == Envelope.Kind.REQUEST;
+        if (!request && message.kind() != Envelope.Kind.NOTIFICATION) {
+            return exchange.reply(
+                    Rejection.malformed(
+                            "a client of this revision sends requests and notifications: an answer goes into the retry of its request"));
+        }
+        RequestMeta meta = RequestMeta.of(message);
+        Optional<Rejection> rejection = ModernGuard.check(exchange.request(), message, meta)
+                .or(() -> exchange.body().handle(bytes, message.tokens()));
+        if (rejection.isPresent()) {
+            return exchange.reply(rejection.get().to(message.id()));
+        }
+        if (!request) {
+            // this revision has none that a server would act on
+            return exchange.status(202);
+        }
+        if (REMOVED.contains(message.method())) {
+            return exchange.reply(Rejection.of(
+                    Refusal.NOT_SERVED, 404, JsonRpc.METHOD_NOT_FOUND, "Method not found: " + message.method()));
+        }
+        return switch (message.method()) {
+            case DISCOVER -> carried(exchange, meta, carrier -> discover(exchange, carrier, message));
+            case "subscriptions/listen" -> listen(exchange, message, meta);
+            case "tasks/get", "tasks/update", "tasks/cancel" -> task(exchange, message, meta);
+            default ->
+                message.retries()
+                        ? retry(exchange, message, meta)
+                        : carried(exchange, meta, carrier -> call(exchange, carrier, message, meta));
+        };
+    }
+
+    /** Goes on with a carrier for the request. */
+    private NextStep carried(Exchange exchange, RequestMeta meta, Function<Carrier, NextStep> then) {
+        CompletionStage<Carriers.Taking> taking = carriers.take(exchange.principal(), meta, exchange.context());
+        return exchange.when(
+                taking,
+                taken -> {
+                    if (taken instanceof Carriers.Taken there) {
+                        return then.apply(there.carrier());
+                    } else if (taken instanceof Carriers.Full full) {
+                        return exchange.reply(Rejection.of(full.reason()));
+                    }
+                    return exchange.reply(Rejection.of(
+                            Refusal.BACKEND_OPENING, 503, JsonRpc.INTERNAL_ERROR, "the server could not be started"));
+                },
+                taken -> {
+                    if (taken instanceof Carriers.Taken there) {
+                        there.carrier().release();
+                    }
+                    return false;
+                });
+    }
+
+    private static NextStep discover(Exchange exchange, Carrier carrier, Envelope message) {
+        RequestId id = message.id().orElseThrow();
+        byte[] discovered = carrier.introduction().discovered(id, ModernGuard.SUPPORTED);
+        carrier.release();
+        return exchange.message(
+                ModernAnswer.of(discovered, DISCOVER, id, carrier.introduction().serverInfo())
+                        .bytes());
+    }
+
+    private NextStep call(Exchange exchange, Carrier carrier, Envelope message, RequestMeta meta) {
+        InboundMessage request = carrier.named(message).inbound(exchange.context());
+        CompletionStage<Call.Outcome> calling = carrier.session().call(List.of(request));
+        return exchange.when(
+                calling, outcome -> called(exchange, carrier, outcome, message, request, meta), outcome -> {
+                    if (outcome instanceof Call.Accepted accepted) {
+                        ModernCall left = kept.begun(carrier, accepted.call(), message, meta, request);
+                        accepted.call()
+                                .reader()
+                                .ifPresent(reader -> reader.close(left.closed(StreamReader.Close.BROKEN)));
+                    } else {
+                        carrier.release();
+                    }
+                    return false;
+                });
+    }
+
+    private NextStep called(
+            Exchange exchange,
+            Carrier carrier,
+            Call.Outcome outcome,
+            Envelope message,
+            InboundMessage request,
+            RequestMeta meta) {
+        if (outcome instanceof Call.Accepted accepted) {
+            Call call = accepted.call();
+            call.whenOver(exchange.body().use());
+            ModernCall answering = kept.begun(carrier, call, message, meta, request);
+            Runnable unstored = () ->
+                    exchange.send(JsonRpc.errorBody(message.id(), JsonRpc.INTERNAL_ERROR, StreamableHttp.NOT_STORED));
+            Optional<SseConnection> connection = stream(exchange, call.reader().orElseThrow(), answering, unstored);
+            return Protocol.dispatched(exchange, carrier.session(), call, connection);
+        }
+        carrier.release();
+        if (outcome instanceof Call.Refused refused) {
+            return exchange.reply(Rejection.of(refused.reason()));
+        } else if (outcome instanceof Call.Closed closed) {
+            return exchange.reply(Rejection.of(
+                    closed.reason().advice() == EndReason.Advice.RECONNECT
+                            ? Refusal.DRAINING
+                            : Refusal.BACKEND_OPENING));
+        }
+        return exchange.message(JsonRpc.errorBody(message.id(), JsonRpc.INTERNAL_ERROR, Call.Undecided.TEXT));
+    }
+
+    private Optional<SseConnection> stream(
+            Exchange exchange, StreamReader reader, ModernCall call, @Nullable Runnable unstored) {
+        return http.stream(
+                exchange,
+                new RequestReader(reader, call),
+                () -> new ModernFraming(call, form(exchange)),
+                unstored,
+                null);
+    }
+
+    private static ModernFraming.Form form(Exchange exchange) {
+        return switch (exchange.accept()) {
+            case JSON -> ModernFraming.Form.JSON;
+            case EVENT_STREAM -> ModernFraming.Form.STREAM;
+            default -> ModernFraming.Form.UNDECIDED;
+        };
+    }
+
+    private static NextStep withoutTasks(Exchange exchange) {
+        return exchange.reply(Rejection.of(
+                        Refusal.NOT_SERVED,
+                        400,
+                        JsonRpc.MISSING_CAPABILITY,
+                        "Missing required client capability: io.modelcontextprotocol/tasks")
+                .about("{\"requiredCapabilities\":{\"extensions\":{\"io.modelcontextprotocol/tasks\":{}}}}"));
+    }
+
+    /** Lets a client listen, until it closes the connection. */
+    private NextStep listen(Exchange exchange, Envelope message, RequestMeta meta) {
+        if (exchange.accept() == Accept.JSON) {
+            return exchange.reply(
+                    Rejection.malformed("subscriptions/listen is answered by a stream: accept text/event-stream"));
+        }
+        if (!meta.tasks()
+                && JsonParts.raw(message.bytes(), "params", "notifications", "taskIds")
+                        .isPresent()) {
+            return withoutTasks(exchange);
+        }
+        return carried(
+                exchange,
+                meta,
+                carrier -> exchange.when(
+                        kept.listen(carrier, message, exchange.principal()),
+                        subscription -> {
+                            if (subscription.isEmpty()) {
+                                carrier.release();
+                                return exchange.reply(Rejection.of(Refusal.DRAINING));
+                            }
+                            Subscription listening = subscription.get();
+                            http.stream(
+                                            exchange,
+                                            listening,
+                                            () -> new ModernFraming(listening, form(exchange)),
+                                            null,
+                                            null)
+                                    .ifPresent(SseConnection::startNow);
+                            return NextStep.DONE;
+                        },
+                        subscription -> {
+                            subscription.ifPresentOrElse(
+                                    left -> left.close(StreamReader.Close.BROKEN), carrier::release);
+                            return false;
+                        }));
+    }
+
+    /** Serves what a client asks about one of its tasks. */
+    private NextStep task(Exchange exchange, Envelope message, RequestMeta meta) {
+        if (!meta.tasks()) {
+            return withoutTasks(exchange);
+        }
+        RequestId id = message.id().orElseThrow();
+        String taskId = JsonParts.string(message.bytes(), "params", "taskId").orElse("");
+        return exchange.when(kept.find(taskId, exchange.principal(), true), found -> {
+            if (found.isEmpty()) {
+                return invalid(exchange, id, "Task not found");
+            }
+            KeptCalls.KeptCall task = found.get();
+            return switch (message.method()) {
+                case "tasks/get" -> exchange.message(kept.task(task, id));
+                case "tasks/update" ->
+                    exchange.when(
+                            kept.answer(task, message, exchange.context()), open -> exchange.message(kept.done(id)));
+                default -> exchange.when(kept.cancel(task), done -> exchange.message(kept.done(id)));
+            };
+        });
+    }
+
+    private static NextStep invalid(Exchange exchange, RequestId id, String message) {
+        return exchange.message(JsonRpc.errorBody(Optional.of(id), JsonRpc.INVALID_PARAMS, message));
+    }
+
+    /** A client has come back with what it was asked for. */
+    private NextStep retry(Exchange exchange, Envelope message, RequestMeta meta) {
+        RequestId id = message.id().orElseThrow();
+        String state =
+                JsonParts.string(message.bytes(), "params", "requestState").orElse("");
+        return exchange.when(kept.find(state, exchange.principal(), false), found -> {
+            Optional<KeptCalls.KeptCall> call =
+                    found.filter(there -> there.state().note().method().equals(message.method()));
+            return call.isEmpty()
+                    ? invalid(exchange, id, "requestState names no request that waits for answers")
+                    : exchange.when(
+                            kept.answer(call.get(), message, exchange.context()),
+                            open -> open.isEmpty()
+                                    ? goOn(exchange, call.get(), message, meta)
+                                    : exchange.message(kept.askAgain(call.get(), id, open)));
+        });
+    }
+
+    private NextStep goOn(Exchange exchange, KeptCalls.KeptCall call, Envelope message, RequestMeta meta) {
+        return exchange.whenAttached(kept.comeBack(call), resume -> {
+            Optional<StreamReader> reader = Exchange.reader(resume);
+            if (reader.isPresent()) {
+                stream(exchange, reader.get(), kept.goesOn(call, message, meta), null)
+                        .ifPresent(SseConnection::start);
+                return NextStep.DONE;
+            }
+            return resume instanceof Resume.Closed closed
+                    ? exchange.reply(closed.reason())
+                    : invalid(
+                            exchange,
+                            message.id().orElseThrow(),
+                            "requestState names no request that waits for answers");
+        });
+    }
+
+    /** The reader of one request's stream: what its end means is for the request to say. */
+    private record RequestReader(StreamReader reader, ModernCall call) implements StreamReader {
+        @Override
+        public void close(Close how) {
+            reader.close(call.closed(how));
+        }
+
+        @Override
+        public String position() {
+            return reader.position();
+        }
+
+        @Override
+        public String position(Event event) {
+            return reader.position(event);
+        }
+
+        @Override
+        public void wakeWith(Waker waker) {
+            reader.wakeWith(waker);
+        }
+
+        @Override
+        public void positionTold() {
+            reader.positionTold();
+        }
+
+        @Override
+        public boolean recorded() {
+            return reader.recorded();
+        }
+
+        @Override
+        public Next read(int maxBytes) {
+            return reader.read(maxBytes);
+        }
+
+        @Override
+        public void wrote(long began, long completed) {
+            reader.wrote(began, completed);
+        }
+    }
+}
