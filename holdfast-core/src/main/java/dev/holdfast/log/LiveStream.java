@@ -282,6 +282,16 @@ public final class LiveStream {
         return true;
     }
 
+    /** Whether somebody may come back for what it has come to, whatever its readers had ({@link EventKind#NOTE}). */
+    public boolean isNoted() {
+        for (KeptEvent node = head; node != null; node = node.next) {
+            if (node.kind == EventKind.NOTE) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     /** What is committed and kept, but for questions that are answered. */
     public Session.KeptStream asKept() {
         List<Event> kept = new ArrayList<>();

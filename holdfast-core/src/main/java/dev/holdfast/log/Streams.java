@@ -394,7 +394,7 @@ public final class Streams {
         }
     }
 
-    /** Nobody who comes back shall find this on the listening stream. */
+    /** Nobody who comes back, or looks at what is kept, shall find this. */
     public void forget(KeptEvent node, Step step) {
         if (node.kept && node.committed()) {
             remove(node, step);

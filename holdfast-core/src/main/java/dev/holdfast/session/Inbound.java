@@ -11,6 +11,7 @@ import dev.holdfast.spi.BackendConnection;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RecordChange;
+import dev.holdfast.spi.SessionRecord;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -194,7 +195,8 @@ final class Inbound {
                 asked.node().answered = true;
                 core.streams.settle(List.of(asked.node()), step);
                 boolean kept = core.outlives() || core.host.cluster().mayBeReadElsewhere();
-                if (kept && asked.node().stream.listening()) {
+                // what is kept of the call of a carrier tells whoever reads it what the client has yet to answer
+                if (kept && (asked.node().stream.listening() || core.kind.equals(SessionRecord.CARRIER))) {
                     forget(asked.node(), step);
                 }
             });
@@ -209,11 +211,18 @@ final class Inbound {
      * Whoever answers has got the question, and what came before it.
      */
     private void forget(KeptEvent question, Step step) {
-        if (question.placed()) {
-            long offset = question.event.offset();
+        if (!question.placed()) {
+            return;
+        }
+        long offset = question.event.offset();
+        if (question.stream.listening()) {
             core.streams.confirm(question.stream, offset, step);
-            core.streams.forget(question, step);
+        }
+        core.streams.forget(question, step);
+        if (question.stream.listening()) {
             core.outbox.insist(List.of(core.record.read(offset, step)), step);
+        } else {
+            core.outbox.flush(step);
         }
     }
 

@@ -403,7 +403,7 @@ final class Outbound {
         long now = core.clock.now();
         core.lifecycle.callEnded(now);
         core.host.running.add(core.principal, -call.requests.size());
-        if (stream.reader().isEmpty() && call.reason() == EndReason.CANCELLED) {
+        if (stream.reader().isEmpty() && call.reason() == EndReason.CANCELLED && !stream.isNoted()) {
             core.streams.finish(stream, now, step);
         }
     }

@@ -354,9 +354,9 @@ public final class Readers implements StreamCursor.Host {
                 core.streams.confirm(stream, reader.cursor(), step);
             }
             boolean delivered = how != StreamReader.Close.BROKEN && reader.atEnd();
-            if (delivered
-                    || reader.refused()
-                    || stream.ended().filter(EndReason.CANCELLED::equals).isPresent()) {
+            boolean cancelled =
+                    stream.ended().filter(EndReason.CANCELLED::equals).isPresent() && !stream.isNoted();
+            if (delivered || reader.refused() || cancelled) {
                 core.streams.finish(stream, now, step);
             }
             Move move = core.lifecycle.detach(now, how);
@@ -399,7 +399,8 @@ public final class Readers implements StreamCursor.Host {
     /** Sends the client of a request away for a while, if that is in these hands, unless its session would end with its connection. */
     void disconnect(LiveCall.Held held, Duration retry) {
         LiveStream stream = held.request.call.stream;
-        if (!core.log.look(() -> held.request.isHeldBy(held))) {
+        // a client of a carrier could not come back
+        if (core.kind.equals(SessionRecord.CARRIER) || !core.log.look(() -> held.request.isHeldBy(held))) {
             return;
         }
         if (!core.listensOnly || !core.lifetime.grace().isZero()) {

@@ -242,7 +242,7 @@ public final class SessionEnd {
             telemetry.parked(core.id());
         } else {
             String because = why == EndReason.EXPIRED ? core.lifecycle.limit(before) : why.text();
-            telemetry.closed(core.id(), why, because, before, core::told);
+            telemetry.closed(core.id(), why, because, before, core.kind, core::told);
         }
     }
 

@@ -111,7 +111,7 @@ public final class SessionOpening {
 
     /** The session is known to those who will hear of its end: it may live. */
     public void start() {
-        host.telemetry.created(core.id(), core.listensOnly, core::told);
+        host.telemetry.created(core.id(), core.kind, core::told);
         core.lifecycle.opened(core.clock.now());
         core.log.start(core.key());
     }

@@ -14,6 +14,7 @@ import dev.holdfast.SessionState;
 import dev.holdfast.WriteStall;
 import dev.holdfast.log.EngineClock;
 import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.SessionRecord;
 import dev.holdfast.spi.SessionStore;
 import java.time.Duration;
 import java.util.EnumMap;
@@ -103,12 +104,12 @@ public final class Telemetry {
         logger.info("store: {}{}", survives, promise.shared() ? ", and are shared between nodes" : "");
     }
 
-    /** A session has been opened; over HTTP+SSE its client has yet to initialize it. */
-    void created(String sessionId, boolean listensOnly, Supplier<AccessLog.Subject> session) {
-        if (listensOnly) {
-            logger.debug("session {}: created", shortened(sessionId));
-        } else {
+    /** A session has been opened; over HTTP+SSE its client has yet to initialize it, and a carrier has none. */
+    void created(String sessionId, String kind, Supplier<AccessLog.Subject> session) {
+        if (kind.equals(SessionRecord.SESSION)) {
             initialized(session);
+        } else {
+            logger.debug("{} {}: created", kind, shortened(sessionId));
         }
         created.increment();
         tell(l -> l.onSessionCreated(sessionId));
@@ -218,8 +219,11 @@ public final class Telemetry {
             EndReason reason,
             String because,
             Lifecycle.State before,
+            String kind,
             Supplier<AccessLog.Subject> session) {
-        access.ended(session, reason, because, before);
+        if (!kind.equals(SessionRecord.CARRIER)) {
+            access.ended(session, reason, because, before);
+        }
         closed(sessionId, reason);
     }
 
