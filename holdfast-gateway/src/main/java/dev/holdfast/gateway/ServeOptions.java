@@ -79,6 +79,15 @@ record ServeOptions(
                     Knobs.BASE_URL);
             return Optional.empty();
         }
+        if (settings.get(Knobs.PROTOCOLS).equals("modern")) {
+            settings.refuse(
+                    " is for clients with sessions, of which --protocols modern serves none",
+                    Knobs.SSE_PATH,
+                    Knobs.MESSAGE_PATH,
+                    Knobs.SSE_RECONNECT_GRACE,
+                    Knobs.BASE_URL);
+            return Optional.empty();
+        }
         List<Knob<String>> paths = List.of(Knobs.PATH, Knobs.SSE_PATH, Knobs.MESSAGE_PATH);
         paths.forEach(path -> paths.forEach(end -> {
             if (!path.equals(end) && settings.get(path).endsWith(settings.get(end))) {

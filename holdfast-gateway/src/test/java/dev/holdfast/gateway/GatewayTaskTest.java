@@ -5,11 +5,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.gateway.stdio.StdioBed;
 import dev.holdfast.redis.RedisServer;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -21,7 +23,9 @@ import org.junit.jupiter.api.io.TempDir;
 /** Tasks of clients without sessions, at gateways that are killed: each was told to its client, so none is lost. */
 @Timeout(120)
 class GatewayTaskTest {
-    /** Has a tool that only reads, whose first run never ends, one whose runs never end, and one that asks for a word and gives it back. */
+    /**
+     * Has a tool that only reads, whose first run never ends, one whose runs never end, one that asks for a word and gives it back, one that asks for two, and one whose question comes after
+     * its call was cancelled. */
     private static final String SERVER = """
             result() {
               id=${line#*'"id":'}
@@ -30,15 +34,29 @@ class GatewayTaskTest {
             }
             while read -r line; do
               case $line in
+                *'"method":"notifications/cancelled"'*) if [ -n "$late" ]; then echo cancelled >> "$1"; fi ;;
                 *'"method":"notifications/'*) ;;
                 *'"method":"initialize"'*) result '{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}' ;;
                 *'"method":"tools/list"'*) result '{"tools":[{"name":"read","annotations":{"readOnlyHint":true}},{"name":"write"},{"name":"ask"}]}' ;;
                 *'"name":"read"'*) echo read >> "$1"; if [ "$(grep -c read "$1")" -gt 1 ]; then result '{"content":[{"type":"text","text":"again"}]}'; fi ;;
                 *'"name":"write"'*) echo write >> "$1" ;;
+                *'"name":"late"'*) late=yes; echo late >> "$1" ;;
                 *'"name":"ask"'*)
                   asking=$line
+                  if [ -n "$late" ]; then
+                    printf '{"jsonrpc":"2.0","id":"l","method":"elicitation/create","params":{"message":"late?","requestedSchema":{"type":"object"}}}\\n'
+                  fi
                   printf '{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"who?","requestedSchema":{"type":"object"}}}\\n'
                   ;;
+                *'"name":"twice"'*)
+                  asking=$line
+                  printf '{"jsonrpc":"2.0","id":"q1","method":"elicitation/create","params":{"message":"who?","requestedSchema":{"type":"object"}}}\\n'
+                  ;;
+                *'"id":"q1"'*)
+                  first=${line#*'"word":"'}; first=${first%%'"'*}
+                  printf '{"jsonrpc":"2.0","id":"q2","method":"elicitation/create","params":{"message":"and?","requestedSchema":{"type":"object"}}}\\n'
+                  ;;
+                *'"id":"q2"'*) word=${line#*'"word":"'}; word="$first and ${word%%'"'*}"; line=$asking; result '{"content":[{"type":"text","text":"'"$word"'"}]}' ;;
                 *'"id":"q"'*) word=${line#*'"word":"'}; word=${word%%'"'*}; line=$asking; result '{"content":[{"type":"text","text":"'"$word"'"}]}' ;;
                 *'"method"'*) result '{}' ;;
               esac
@@ -74,18 +92,31 @@ class GatewayTaskTest {
         return folder.resolve("notes");
     }
 
+    private List<String> noted() {
+        try {
+            return Files.readAllLines(notes());
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
     private URI restarted() throws IOException {
         started.get(started.size() - 1).close();
         return serving();
     }
 
     private static String post(URI url, String method, String name, String capabilities, String params) {
-        return new HttpPeer(url)
-                .with("MCP-Protocol-Version", "2026-07-28", "Mcp-Method", method, "Mcp-Name", name)
-                .post("{'jsonrpc':'2.0','id':7,'method':'" + method + "','params':{" + params
-                        + ",'_meta':{'io.modelcontextprotocol/protocolVersion':'2026-07-28',"
-                        + "'io.modelcontextprotocol/clientCapabilities':" + capabilities + "}}}")
-                .body();
+        return peer(url, method, name).post(body(method, capabilities, params)).body();
+    }
+
+    private static HttpPeer peer(URI url, String method, String name) {
+        return new HttpPeer(url).with("MCP-Protocol-Version", "2026-07-28", "Mcp-Method", method, "Mcp-Name", name);
+    }
+
+    private static String body(String method, String capabilities, String params) {
+        return "{'jsonrpc':'2.0','id':7,'method':'" + method + "','params':{" + params
+                + ",'_meta':{'io.modelcontextprotocol/protocolVersion':'2026-07-28',"
+                + "'io.modelcontextprotocol/clientCapabilities':" + capabilities + "}}}";
     }
 
     /** Calls a tool, and returns the id of the task that comes of it. */
@@ -124,7 +155,7 @@ class GatewayTaskTest {
         String completed = until(restarted(), id, status("completed"));
 
         assertThat(completed).contains("again", "\"taskId\":\"" + id + "\"");
-        assertThat(Files.readAllLines(notes())).containsExactly("read", "read");
+        assertThat(noted()).containsExactly("read", "read");
     }
 
     @Test
@@ -134,7 +165,7 @@ class GatewayTaskTest {
         String failed = until(restarted(), id, status("failed"));
 
         assertThat(failed).contains("whether it had any effect is not known", "\"error\":{\"code\":-32603");
-        assertThat(Files.readAllLines(notes())).containsExactly("write");
+        assertThat(noted()).containsExactly("write");
     }
 
     @Test
@@ -182,6 +213,45 @@ class GatewayTaskTest {
     }
 
     @Test
+    void theQuestionOfACallThatWasGivenUpReachesNobodyElse() throws Exception {
+        URI url = serving();
+        String late = body("tools/call", "{'elicitation':{}}", "'name':'late','arguments':{}");
+        peer(url, "tools/call", "late")
+                .posted(late)
+                .get(20, TimeUnit.SECONDS)
+                .body()
+                .close();
+        Wait.until("the call was given up", () -> noted().contains("cancelled"));
+
+        String asked = post(url, "tools/call", "ask", "{'elicitation':{}}", "'name':'ask','arguments':{}");
+
+        assertThat(asked).contains("who?").doesNotContain("late?");
+    }
+
+    @Test
+    void aRequestThatWaitsForAnswersIsAnsweredAtEachGatewayOverOneRedis() throws Exception {
+        try (RedisServer redis = RedisServer.start()) {
+            URI here = serving("--store", redis.url(), "--node-name", "here");
+            URI there = serving("--store", redis.url(), "--node-name", "there");
+            String twice = "'name':'twice','arguments':{}";
+            String answer = post(here, "tools/call", "twice", "{'elicitation':{}}", twice);
+            for (String word : List.of("Ann", "Bob")) {
+                Matcher asked = Pattern.compile("\"inputRequests\":\\{\"(q\\d+)\".*\"requestState\":\"([^\"]+)\"")
+                        .matcher(answer);
+                assertThat(asked.find()).as(answer).isTrue();
+                answer = post(
+                        there,
+                        "tools/call",
+                        "twice",
+                        "{'elicitation':{}}",
+                        twice + ",'requestState':'" + asked.group(2) + "','inputResponses':{'" + asked.group(1)
+                                + "':{'action':'accept','content':{'word':'" + word + "'}}}");
+            }
+            assertThat(answer).contains("\"text\":\"Ann and Bob\"");
+        }
+    }
+
+    @Test
     void aTaskIsReadAtEachGatewayOverOneRedisAndOutlivesTheOneThatRunsIt() throws Exception {
         try (RedisServer redis = RedisServer.start()) {
             URI here = serving("--store", redis.url(), "--node-name", "here");
@@ -196,7 +266,7 @@ class GatewayTaskTest {
 
             assertThat(until(there, read, status("completed"))).contains("again");
             assertThat(until(there, write, status("failed"))).contains("whether it had any effect is not known");
-            assertThat(Files.readAllLines(notes())).containsExactlyInAnyOrder("read", "write", "read");
+            assertThat(noted()).containsExactlyInAnyOrder("read", "write", "read");
         }
     }
 }

@@ -50,6 +50,7 @@ public final class Envelope {
     private final Optional<String> name;
     private final boolean task;
     private final boolean retry;
+    private final boolean inputs;
 
     /** The message that a scan has found in a body. */
     Envelope(EnvelopeScan scan, byte[] body) {
@@ -74,6 +75,7 @@ public final class Envelope {
         this.name = scan.name;
         this.task = scan.task;
         this.retry = scan.retry;
+        this.inputs = scan.inputs;
     }
 
     /** A message with one token replaced. */
@@ -92,6 +94,7 @@ public final class Envelope {
         this.name = before.name;
         this.task = before.task;
         this.retry = before.retry;
+        this.inputs = before.inputs;
     }
 
     /** What the message is. */
@@ -189,6 +192,11 @@ public final class Envelope {
     /** Whether a request asks to be run as a task, whose progress is told beyond the response. */
     public boolean asksForTask() {
         return task;
+    }
+
+    /** Whether a request brings answers to questions, its {@code inputResponses}. */
+    public boolean bringsInputs() {
+        return inputs;
     }
 
     /** Whether a request goes on with an earlier one, whose {@code requestState} it repeats. */

@@ -83,6 +83,7 @@ final class EnvelopeScan {
     Optional<String> name = Optional.empty();
     boolean task;
     boolean retry;
+    boolean inputs;
 
     /** An id or a progress token, and where it lies. */
     record Named(Optional<RequestId> id, Span span) {
@@ -135,7 +136,7 @@ final class EnvelopeScan {
     void message() {
         seen.clear();
         fault = "";
-        nullId = version = result = error = task = retry = false;
+        nullId = version = result = error = task = retry = inputs = false;
         from = start();
         tokens = 0;
         id = Optional.empty();
@@ -245,6 +246,7 @@ final class EnvelopeScan {
                 default -> {
                     task |= member.equals("task");
                     retry |= member.equals("requestState");
+                    inputs |= member.equals("inputResponses");
                     skip();
                 }
             }

@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.holdfast.json.Envelope.Span;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -191,6 +192,24 @@ final class JsonPeek {
         value.skipChildren();
         value.finishToken();
         return new Span(start, (int) value.currentLocation().getByteOffset());
+    }
+
+    /** The elements of an array, each as a message of its own; none where there is no array. */
+    static List<byte[]> elements(byte[] message, String... path) {
+        List<byte[]> elements = new ArrayList<>();
+        Optional<Boolean> unused = placed(
+                message,
+                json -> {
+                    if (json.currentToken() == JsonToken.START_ARRAY) {
+                        while (json.nextToken() != JsonToken.END_ARRAY) {
+                            Span span = span(json, start(json));
+                            elements.add(Arrays.copyOfRange(message, span.from(), span.to()));
+                        }
+                    }
+                    return Optional.of(true);
+                },
+                path);
+        return elements;
     }
 
     /** The strings of an array, without its other elements; none where there is no array. */

@@ -10,7 +10,7 @@ import tools.jackson.core.JsonParser;
 /**
  * What a request of revision 2026-07-28 or later says of its client in {@code params._meta}.
  *
- * @param capabilities what the client can do, but for extensions: JSON without white space, the same text for the same capabilities;
+ * @param capabilities what the client can do, but for tasks: JSON without white space, the same text for the same capabilities;
  *     empty where it does not say
  * @param answers of what it can be asked: {@code elicitation}, {@code sampling}, {@code roots}
  * @param tasks whether it takes a task in the place of a result
@@ -45,7 +45,7 @@ public record RequestMeta(
                 Map<String, String> members = new TreeMap<>();
                 JsonPeek.members(value, (capability, what) -> {
                     if (capability.equals("extensions")) {
-                        JsonPeek.members(what, (extension, settings) -> tasks |= extension.equals(TASKS));
+                        extensions(what).ifPresent(others -> members.put("\"extensions\"", others));
                     } else {
                         if (JsonPeek.isObject(what) && QUESTIONS.contains(capability)) {
                             answers.add(capability);
@@ -57,6 +57,19 @@ public record RequestMeta(
             } else if (name.equals(PREFIX + "logLevel")) {
                 logLevel = Optional.of(JsonPeek.isString(value) ? value.getString() : "");
             }
+        }
+
+        /** Those that its server has to know of, if there are any. */
+        private Optional<String> extensions(JsonParser value) {
+            Map<String, String> others = new TreeMap<>();
+            JsonPeek.members(value, (extension, settings) -> {
+                if (extension.equals(TASKS)) {
+                    tasks = true;
+                } else {
+                    others.put(JsonText.quoted(extension), JsonPeek.json(settings));
+                }
+            });
+            return others.isEmpty() ? Optional.empty() : Optional.of(JsonPeek.object(others));
         }
     }
 }

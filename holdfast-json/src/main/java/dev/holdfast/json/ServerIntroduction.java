@@ -28,7 +28,11 @@ public record ServerIntroduction(String serverInfo, String capabilities, String 
                 capabilities.put(JsonText.quoted(name), value);
             }
         });
-        capabilities.put("\"extensions\"", "{\"io.modelcontextprotocol/tasks\":{}}");
+        Map<String, String> extensions = new TreeMap<>();
+        JsonPeek.members(response, "result", "capabilities", "extensions")
+                .forEach((name, value) -> extensions.put(JsonText.quoted(name), value));
+        extensions.put("\"io.modelcontextprotocol/tasks\"", "{}");
+        capabilities.put("\"extensions\"", JsonPeek.object(extensions));
         return new ServerIntroduction(
                 JsonPeek.json(response, "result", "serverInfo").orElse(""),
                 JsonPeek.object(capabilities),

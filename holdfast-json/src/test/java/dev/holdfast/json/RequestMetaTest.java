@@ -22,7 +22,7 @@ class RequestMetaTest {
     @Test
     void theSameCapabilitiesAreTheSameText() {
         String one = capabilities(
-                        "{\"sampling\":{\"tools\":{}, \"context\":{}},\"extensions\":{\"a/b\":{}},\"roots\":{}}")
+                        "{\"sampling\":{\"tools\":{}, \"context\":{}},\"extensions\":{\"io.modelcontextprotocol/tasks\":{}},\"roots\":{}}")
                 .capabilities()
                 .orElseThrow();
 
@@ -30,6 +30,15 @@ class RequestMetaTest {
         assertThat(capabilities(" { \"roots\" : { } , \"sampling\" : {\"context\":{},\"tools\":{} } } ")
                         .capabilities())
                 .contains(one);
+    }
+
+    @Test
+    void itsServerHearsOfItsExtensionsButForTasks() {
+        RequestMeta meta = capabilities(
+                "{\"extensions\":{\"io.modelcontextprotocol/ui\":{\"mimeTypes\":[\"text/html\"]},\"io.modelcontextprotocol/tasks\":{}}}");
+
+        assertThat(meta.capabilities())
+                .contains("{\"extensions\":{\"io.modelcontextprotocol/ui\":{\"mimeTypes\":[\"text/html\"]}}}");
     }
 
     @Test

@@ -3,7 +3,10 @@ package dev.holdfast.modern;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.holdfast.spi.RequestId;
+import java.util.Arrays;
 import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
 
 /**
  * What stands in the stream of a call from the moment on that its client may come back for it by a {@link CallHandle}.
@@ -12,12 +15,20 @@ import java.util.Optional;
  * @param task whether the call is a task; else its client waits to be asked something
  * @param createdAt when, in milliseconds since 1970
  * @param ttlMillis how long from then on the handle is good at least
+ * @param answers of what the client can be asked
  * @param request the id of the call's request in its session
  * @param method the method of that
  */
-public record CallNote(String nonce, boolean task, long createdAt, long ttlMillis, RequestId request, String method) {
+public record CallNote(
+        String nonce,
+        boolean task,
+        long createdAt,
+        long ttlMillis,
+        Set<String> answers,
+        RequestId request,
+        String method) {
     private static final String VERSION = "1";
-    private static final int PARTS = 7;
+    private static final int PARTS = 8;
 
     byte[] pack() {
         return String.join(
@@ -27,6 +38,7 @@ public record CallNote(String nonce, boolean task, long createdAt, long ttlMilli
                         task ? "task" : "parked",
                         Long.toString(createdAt),
                         Long.toString(ttlMillis),
+                        "," + String.join(",", answers),
                         method,
                         request.token())
                 .getBytes(UTF_8);
@@ -41,8 +53,11 @@ public record CallNote(String nonce, boolean task, long createdAt, long ttlMilli
                         parts[2].equals("task"),
                         Long.parseLong(parts[3]),
                         Long.parseLong(parts[4]),
-                        new RequestId(parts[6]),
-                        parts[5]))
+                        Arrays.stream(parts[5].split(","))
+                                .filter(each -> !each.isEmpty())
+                                .collect(Collectors.toUnmodifiableSet()),
+                        new RequestId(parts[7]),
+                        parts[6]))
                 : Optional.empty();
     }
 }

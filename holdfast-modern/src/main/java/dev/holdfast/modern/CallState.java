@@ -6,6 +6,7 @@ import dev.holdfast.json.EnvelopeReader;
 import dev.holdfast.json.JsonParts;
 import dev.holdfast.spi.Event;
 import dev.holdfast.spi.EventKind;
+import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.RequestId;
 import java.util.ArrayList;
 import java.util.List;
@@ -20,6 +21,9 @@ public final class CallState {
     private final CallNote note;
     private final boolean complete;
     private final List<Question> questions = new ArrayList<>();
+    /** What nobody but Holdfast can answer: pings, and what the client cannot be asked. */
+    private final List<InboundMessage> ours = new ArrayList<>();
+
     private @Nullable Event progress;
     private @Nullable Event answer;
 
@@ -58,7 +62,8 @@ public final class CallState {
     private void add(Event event) {
         switch (event.kind()) {
             case EventKind.PROGRESS -> progress = event;
-            case EventKind.SERVER_REQUEST -> questions.add(Question.of(event));
+            case EventKind.SERVER_REQUEST -> asked(Question.of(event));
+            case EventKind.PING -> ours.add(Question.of(event).answered("{}", InboundMessage.NO_CONTEXT));
             case EventKind.RESPONSE, EventKind.ERROR -> answer = event;
             case EventKind.NOTIFICATION ->
                 withdrawn(event)
@@ -66,6 +71,19 @@ public final class CallState {
                                 questions.removeIf(question -> question.id().equals(id)));
             default -> {}
         }
+    }
+
+    private void asked(Question question) {
+        if (note.answers().contains(question.capability())) {
+            questions.add(question);
+        } else {
+            ours.add(question.declined("the client has not declared " + question.capability()));
+        }
+    }
+
+    /** The answers that its backend waits for, and that are not for the client to give. */
+    List<InboundMessage> ours() {
+        return ours;
     }
 
     /** The question that a notification withdraws. */

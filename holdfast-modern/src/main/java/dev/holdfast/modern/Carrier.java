@@ -1,28 +1,35 @@
 package dev.holdfast.modern;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.util.concurrent.TimeUnit.MILLISECONDS;
 
 import dev.holdfast.Call;
+import dev.holdfast.EventId;
 import dev.holdfast.Session;
+import dev.holdfast.Session.KeptStream;
 import dev.holdfast.StreamReader;
 import dev.holdfast.engine.SessionEngine;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.JsonParts;
 import dev.holdfast.json.ServerIntroduction;
+import dev.holdfast.json.ToolHeaders;
 import dev.holdfast.spi.Event;
 import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.RequestId;
+import dev.holdfast.spi.StreamId;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Future;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -30,10 +37,19 @@ import org.slf4j.LoggerFactory;
 /**
  * A session whose calls are requests that name no session. What several clients send comes together here, and each begins to count its ids
  * at one: so each call has an id of the carrier's. Safe for use by any thread.
+ *
+ * <p>It counts the calls that run, the clients that listen, and the calls for which somebody may come back: one without any ends when it is
+ * not used for a while. One that is retired carries nothing new, and ends with the last of them.
  */
 public final class Carrier {
     private static final Logger logger = LoggerFactory.getLogger(Carrier.class);
     private static final String CANCELLED = "notifications/cancelled";
+    /** A session takes twice as many calls at once. */
+    private static final int MOST_RUNNING = 32;
+    /** Their results have to find room in one session. */
+    private static final int MOST_KEPT = 16;
+
+    private static final int READ_BYTES = 1 << 16;
 
     /** Which requests it carries. */
     enum Use {
@@ -48,25 +64,36 @@ public final class Carrier {
     private final SessionEngine engine;
     private final Session session;
     private final ServerIntroduction introduction;
+    private final ToolHeaders tools;
     private final Use use;
     /** Gives answers to the backend; a handler may go on there. */
     private final Executor answering;
 
     private final AtomicLong lastId = new AtomicLong();
-    private volatile Runnable freed = () -> {};
 
     // guarded by this
-    private int requests = 1;
-    private int keptCalls;
+    private int running = 1;
+    private int listening;
+    /** What forgets the calls for which somebody may come back, by the nonces of their notes. */
+    private final Map<String, Future<?>> kept = new HashMap<>(0);
+
     private long since;
+    private boolean retired;
     private boolean ended;
     private @Nullable CompletionStage<Optional<Feed>> feed;
 
-    /** A carrier for the request that it is made for. */
-    Carrier(SessionEngine engine, Session session, ServerIntroduction introduction, Use use, Executor answering) {
+    /** A carrier of one request, so far. */
+    Carrier(
+            SessionEngine engine,
+            Session session,
+            ServerIntroduction introduction,
+            ToolHeaders tools,
+            Use use,
+            Executor answering) {
         this.engine = engine;
         this.session = session;
         this.introduction = introduction;
+        this.tools = tools;
         this.use = use;
         this.answering = answering;
     }
@@ -81,88 +108,188 @@ public final class Carrier {
         return introduction;
     }
 
+    /** What the calls of its tools repeat in headers. */
+    public ToolHeaders tools() {
+        return tools;
+    }
+
     /** A request of a client under an id that no other call of the session has. */
     public Envelope named(Envelope request) {
         return request.withId(new RequestId(Long.toString(lastId.incrementAndGet())));
     }
 
-    /** Counts one more request; false if it has been ended. */
-    synchronized boolean enter() {
-        requests += ended ? 0 : 1;
-        return !ended;
+    /** How many requests one may carry at once that is used so. */
+    static int most(Use use) {
+        return use == Use.SHARED ? MOST_RUNNING : 1;
     }
 
-    /** A request that has taken it needs it no more. */
+    /** Takes one more request; false if it has enough, or takes none any more. */
+    synchronized boolean enter() {
+        boolean takes = !retired && !ended && running < most(use) && kept.size() < MOST_KEPT;
+        running += takes ? 1 : 0;
+        return takes;
+    }
+
+    /** Takes the requests that have waited for it. */
+    synchronized void enterMore(int requests) {
+        running += requests;
+    }
+
+    /** The call of a request is over, or there was none. */
+    public void leave() {
+        synchronized (this) {
+            running--;
+            since = engine.clock().getAsLong();
+        }
+        endIfRetired();
+    }
+
+    /** A request that has made no call is answered. */
     public void release() {
+        leave();
+        done(false);
+    }
+
+    /**
+     * The connection of a request has ended, and nobody comes back for it.
+     *
+     * @param unfinished whether its call was given up: the backend may still ask something for it
+     */
+    void done(boolean unfinished) {
         if (use == Use.ONCE) {
             end();
-        } else {
-            count(-1, 0);
-            freed.run();
+        } else if (unfinished && use == Use.IN_TURN) {
+            retire();
         }
     }
 
-    /** What is done when a request needs it no more; set before the first request has it. */
-    void whenFreed(Runnable task) {
-        freed = task;
+    /** It carries nothing new. */
+    void retire() {
+        synchronized (this) {
+            retired = true;
+        }
+        endIfRetired();
     }
 
-    /** A request needs it no more, but its client may come back for the call within this time. */
-    void keep(Duration ttl) {
+    /** Somebody listens, until {@link #unlisten}. */
+    synchronized void listen() {
+        listening++;
+    }
+
+    /** One that has read what its backend sends outside of calls gets no questions of calls any more. */
+    void unlisten() {
+        synchronized (this) {
+            listening--;
+            since = engine.clock().getAsLong();
+        }
+        if (use == Use.IN_TURN) {
+            retire();
+        }
+    }
+
+    /** Somebody may come back within this time for the call of a stream. */
+    void keep(String nonce, Duration ttl, StreamId stream) {
         // the session of a single call ends by itself
         if (use != Use.ONCE) {
-            count(-1, 1);
-            Future<?> unused = engine.scheduler()
-                    .schedule(
-                            () -> {
-                                count(0, -1);
-                                if (use == Use.IN_TURN) {
-                                    end();
-                                }
-                            },
-                            ttl.toMillis(),
-                            TimeUnit.MILLISECONDS);
+            Future<?> end = engine.scheduler().schedule(() -> forget(nonce, stream), ttl.toMillis(), MILLISECONDS);
+            synchronized (this) {
+                kept.put(nonce, end);
+            }
         }
     }
 
-    private synchronized void count(int moreRequests, int moreCalls) {
-        requests += moreRequests;
-        keptCalls += moreCalls;
-        since = engine.clock().getAsLong();
+    /** Somebody has come back for a call, and has the rest of it here. */
+    void unkeep(String nonce) {
+        synchronized (this) {
+            Future<?> end = kept.remove(nonce);
+            if (end != null) {
+                end.cancel(false);
+            }
+        }
+        endIfRetired();
     }
 
-    /** Ends it if nobody has used it for so long; false if not. */
-    boolean endIfIdle(Duration idle) {
+    /** The session forgets what is kept of a stream: it is told that its reader has everything. */
+    private void forget(String nonce, StreamId stream) {
+        session.kept(stream)
+                .thenAccept(found -> found.map(KeptStream::events)
+                        .filter(events -> !events.isEmpty())
+                        .map(events -> events.get(events.size() - 1))
+                        .ifPresent(last -> session.resume(new EventId(stream, last.epoch(), last.offset()))))
+                .whenComplete((done, failure) -> {
+                    logged("relieved of a call", failure);
+                    unkeep(nonce);
+                });
+    }
+
+    private synchronized boolean isUnused() {
+        return running == 0 && listening == 0 && kept.isEmpty() && !ended;
+    }
+
+    private void endIfRetired() {
+        boolean ends;
         synchronized (this) {
-            boolean used = requests > 0 || keptCalls > 0 || engine.clock().getAsLong() - since < idle.toNanos();
-            if (used) {
-                return false;
+            ends = retired && isUnused();
+        }
+        if (ends) {
+            end();
+        }
+    }
+
+    /** Ends it if nobody has used it for so long; true if it has ended. */
+    boolean endIfIdle(Duration idle) {
+        boolean ends;
+        synchronized (this) {
+            ends = isUnused() && engine.clock().getAsLong() - since >= idle.toNanos();
+            if (!ends) {
+                return ended;
             }
-            ended = true;
         }
         end();
         return true;
     }
 
     private void end() {
+        synchronized (this) {
+            if (ended) {
+                return;
+            }
+            ended = true;
+        }
         session.terminate().whenComplete((done, failure) -> logged("ended", failure));
     }
 
-    /** What its backend sends outside of calls; empty where nobody can read that. */
+    /** What its backend sends outside of calls; empty where nobody can read that now. */
     synchronized CompletionStage<Optional<Feed>> feed() {
         CompletionStage<Optional<Feed>> there = feed;
-        if (there == null) {
-            Feed begun = new Feed(this, engine.clock());
-            there = begun.begin().thenApply(reads -> reads ? Optional.of(begun) : Optional.empty());
-            feed = there;
+        if (there != null) {
+            return there;
         }
-        return there;
+        Feed begun = new Feed(this, engine.clock());
+        CompletionStage<Optional<Feed>> reading =
+                begun.begin().thenApply(reads -> reads ? Optional.of(begun) : Optional.empty());
+        feed = reading;
+        reading.whenComplete((read, failure) -> {
+            if (failure != null || read.isEmpty()) {
+                forget(reading);
+            }
+        });
+        return reading;
+    }
+
+    private synchronized void forget(CompletionStage<Optional<Feed>> failed) {
+        feed = feed == failed ? null : feed;
     }
 
     /** Gives an answer to its backend. */
     void answer(InboundMessage answer) {
-        answering.execute(
-                () -> session.answer(answer).whenComplete((taken, failure) -> logged("given an answer", failure)));
+        answered(session, answer).whenComplete((taken, failure) -> logged("given an answer", failure));
+    }
+
+    /** Gives an answer to the backend of a session; completes with whether it was waited for. */
+    CompletionStage<Boolean> answered(Session asking, InboundMessage answer) {
+        return CompletableFuture.supplyAsync(() -> asking.answer(answer), answering)
+                .thenCompose(Function.identity());
     }
 
     /** Asks the backend something about a resource, for no client; completes with whether it has answered with a result. */
@@ -203,14 +330,14 @@ public final class Carrier {
 
         @Override
         public synchronized void wake() {
-            StreamReader.Next next = closed ? StreamReader.Rest.REST : reader.read(1 << 16);
+            StreamReader.Next next = closed ? StreamReader.Rest.REST : reader.read(READ_BYTES);
             while (next instanceof StreamReader.Events events) {
                 for (Event event : events.events()) {
                     if (EventKind.answers(event.kind())) {
                         given.complete(event.kind() == EventKind.RESPONSE);
                     }
                 }
-                next = reader.read(1 << 16);
+                next = reader.read(READ_BYTES);
             }
             if (next instanceof StreamReader.End) {
                 given.complete(false);

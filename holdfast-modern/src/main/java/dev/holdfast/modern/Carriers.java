@@ -11,15 +11,16 @@ import dev.holdfast.Unavailable;
 import dev.holdfast.engine.SessionEngine;
 import dev.holdfast.json.RequestMeta;
 import dev.holdfast.json.ServerIntroduction;
+import dev.holdfast.json.ToolHeaders;
 import dev.holdfast.modern.Carrier.Use;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RequestId;
 import java.time.Duration;
-import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Deque;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -27,6 +28,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The sessions that carry requests which name none. A carrier is an ordinary session of the engine: it is opened by an {@code initialize}
@@ -41,6 +43,7 @@ public final class Carriers {
     private static final Duration IDLE = Duration.ofMinutes(1);
 
     private static final Duration SWEEP = Duration.ofSeconds(5);
+    private static final int MOST_PRINCIPALS = 1_000;
     private static final RequestId FIRST_ID = new RequestId("0");
     private static final String INITIALIZED = "notifications/initialized";
 
@@ -48,26 +51,47 @@ public final class Carriers {
     private final boolean alone;
     private final Executor answering;
     private final Lifetime lifetime;
-    /** Those that several requests share, open or on their way. */
-    private final Map<Key, CompletableFuture<Taking>> shared = new ConcurrentHashMap<>();
-    /** Those that carry one request after the other, and none now. */
-    private final Map<Key, Deque<Carrier>> idle = new ConcurrentHashMap<>();
-    /** What a backend has said last: it says the same to each carrier. */
-    private volatile Future<?> sweeping = CompletableFuture.completedFuture(null);
+    /** Those that carry more than one request. */
+    private final Map<Key, List<Place>> places = new ConcurrentHashMap<>();
+    /** The same, by the ids of their sessions. */
+    private final Map<String, Carrier> bySession = new ConcurrentHashMap<>();
+    /** What is known of the tools that each principal sees. */
+    private final Map<String, ToolHeaders> tools = new ConcurrentHashMap<>();
 
+    private volatile Future<?> sweeping = CompletableFuture.completedFuture(null);
+    /** What a backend has said last: it says the same to each carrier. */
     private volatile Said said = new Said(new byte[0], new ServerIntroduction("", "{}", ""));
 
-    private record Key(String principal, String capabilities) {}
+    /** Which requests may share a carrier. */
+    private record Key(String principal, String capabilities, Use use) {}
 
     private record Said(byte[] response, ServerIntroduction introduction) {}
+
+    /** A carrier that is there, or on its way. Guarded by the list that it stands in. */
+    private static final class Place {
+        private final CompletableFuture<Taking> opening = new CompletableFuture<>();
+        private @Nullable Carrier carrier;
+        /** How many requests wait for it. */
+        private int waiting;
+
+        /** Takes one more request; false if it has enough. */
+        private boolean enter(Use use) {
+            if (carrier != null) {
+                return carrier.enter();
+            }
+            boolean takes = waiting < Carrier.most(use);
+            waiting += takes ? 1 : 0;
+            return takes;
+        }
+    }
 
     /** What became of the wish for a carrier. */
     public sealed interface Taking {}
 
     /**
-     * It is there.
+     * It is there, and has taken the request.
      *
-     * @param carrier the carrier, to be {@linkplain Carrier#release released} once
+     * @param carrier the carrier
      */
     public record Taken(Carrier carrier) implements Taking {}
 
@@ -97,7 +121,7 @@ public final class Carriers {
         this.engine = engine;
         this.answering = answering;
         this.alone = alone;
-        // one that is shared is ended here, by its use
+        // one that carries more than one request is ended here, by its use
         this.lifetime = lifetime.withGrace(keep).withIdle(alone ? IDLE : keep);
     }
 
@@ -115,24 +139,32 @@ public final class Carriers {
     }
 
     private void sweep() {
-        idle.keySet()
-                .forEach(key -> idle.computeIfPresent(key, (any, carriers) -> {
-                    carriers.removeIf(carrier -> carrier.endIfIdle(IDLE));
-                    return carriers.isEmpty() ? null : carriers;
-                }));
-        shared.forEach((key, taking) -> {
-            if (taking.isDone()
-                    && !taking.isCompletedExceptionally()
-                    && taking.join() instanceof Taken taken
-                    && taken.carrier.endIfIdle(IDLE)) {
-                shared.remove(key, taking);
-            }
-        });
+        for (Key key : places.keySet()) {
+            places.computeIfPresent(key, (any, there) -> {
+                synchronized (there) {
+                    there.removeIf(place -> place.carrier != null && hasEnded(place.carrier));
+                    return there.isEmpty() ? null : there;
+                }
+            });
+        }
     }
 
-    /** A carrier that was taken before, here or elsewhere, for a call whose client has come back: it ends with that. */
-    Carrier adopted(Session session) {
-        return new Carrier(engine, session, introduction(), Use.ONCE, answering);
+    private boolean hasEnded(Carrier carrier) {
+        boolean ended = carrier.endIfIdle(IDLE);
+        if (ended) {
+            bySession.remove(carrier.session().id());
+        }
+        return ended;
+    }
+
+    /** The carrier that a session is; one of another node, or of an earlier process, ends when its call is done. */
+    Carrier of(Session session) {
+        Carrier known = bySession.get(session.id());
+        return known == null ? carrier(session, introduction(), new ToolHeaders(), Use.ONCE) : known;
+    }
+
+    private Carrier carrier(Session session, ServerIntroduction introduction, ToolHeaders headers, Use use) {
+        return new Carrier(engine, session, introduction, headers, use, answering);
     }
 
     /** What the backend has said of itself last. */
@@ -148,92 +180,92 @@ public final class Carriers {
      * @return completes when its backend has answered; fails on a fault of the backend or the store
      */
     public CompletionStage<Taking> take(String principal, RequestMeta client, Object context) {
-        Key key = new Key(principal, client.capabilities().orElseThrow());
-        if (alone) {
-            return open(key, context, Use.ONCE);
-        }
-        return client.answers().isEmpty() ? share(key, context) : reuse(key, context);
+        Use use = alone ? Use.ONCE : client.answers().isEmpty() ? Use.SHARED : Use.IN_TURN;
+        Key key = new Key(principal, client.capabilities().orElseThrow(), use);
+        return alone ? open(key, context) : place(key, context);
     }
 
-    /** One that carries nothing now, or a new one. */
-    private CompletionStage<Taking> reuse(Key key, Object context) {
-        Carrier[] last = new Carrier[1];
-        idle.computeIfPresent(key, (any, carriers) -> {
-            last[0] = carriers.pollLast();
-            return carriers.isEmpty() ? null : carriers;
-        });
-        Carrier free = last[0];
-        return free == null
-                ? open(key, context, Use.IN_TURN)
-                : alive(free, key)
-                        .thenCompose(
-                                is -> is ? CompletableFuture.completedFuture(new Taken(free)) : reuse(key, context));
-    }
-
-    private void free(Key key, Carrier carrier) {
-        idle.compute(key, (any, carriers) -> {
-            Deque<Carrier> free = carriers == null ? new ArrayDeque<>() : carriers;
-            free.addLast(carrier);
-            return free;
-        });
-    }
-
-    private CompletionStage<Boolean> alive(Carrier carrier, Key key) {
-        return engine.find(carrier.session().id(), key.principal)
-                .thenApply(finding -> finding instanceof Finding.Found && carrier.enter());
-    }
-
-    private CompletionStage<Taking> share(Key key, Object context) {
-        CompletableFuture<Taking> mine = new CompletableFuture<>();
-        CompletableFuture<Taking> there = shared.putIfAbsent(key, mine);
-        if (there != null) {
-            return there.thenCompose(taking -> taking instanceof Taken taken
-                    ? alive(taken.carrier, key).thenCompose(is -> {
-                        if (is) {
-                            return there;
-                        }
-                        shared.remove(key, there);
-                        return share(key, context);
-                    })
-                    : there);
-        }
-        open(key, context, Use.SHARED).whenComplete((taking, failure) -> {
-            if (!(taking instanceof Taken)) {
-                shared.remove(key, mine);
+    private CompletionStage<Taking> place(Key key, Object context) {
+        Place fresh = new Place();
+        Place[] found = {fresh};
+        // under the lock of the key, so that a list that is found stays in the map
+        List<Place> all = places.compute(key, (any, before) -> {
+            List<Place> there = before == null ? new ArrayList<>() : before;
+            synchronized (there) {
+                there.stream().filter(place -> place.enter(key.use)).findFirst().ifPresent(place -> found[0] = place);
+                if (found[0] == fresh) {
+                    fresh.waiting = 1;
+                    there.add(fresh);
+                }
             }
-            if (failure == null) {
-                mine.complete(taking);
+            return there;
+        });
+        if (found[0] == fresh) {
+            open(key, context).whenComplete((taking, failure) -> opened(fresh, all, taking, failure));
+        }
+        return found[0].opening.thenCompose(taking ->
+                taking instanceof Taken taken ? alive(key, context, taken) : CompletableFuture.completedFuture(taking));
+    }
+
+    private void opened(Place place, List<Place> all, @Nullable Taking taking, @Nullable Throwable failure) {
+        synchronized (all) {
+            if (taking instanceof Taken taken) {
+                // it has taken one already
+                taken.carrier.enterMore(place.waiting - 1);
+                place.carrier = taken.carrier;
+                bySession.put(taken.carrier.session().id(), taken.carrier);
             } else {
-                mine.completeExceptionally(failure);
+                all.remove(place);
             }
-        });
-        return mine;
+        }
+        if (taking != null) {
+            place.opening.complete(taking);
+        } else {
+            place.opening.completeExceptionally(failure == null ? new IllegalStateException() : failure);
+        }
     }
 
-    private CompletionStage<Taking> open(Key key, Object context, Use use) {
+    /** Its session may have ended meanwhile: then another is taken. */
+    private CompletionStage<Taking> alive(Key key, Object context, Taken taken) {
+        Carrier carrier = taken.carrier;
+        return engine.find(carrier.session().id(), key.principal)
+                .whenComplete((finding, failure) -> {
+                    if (!(finding instanceof Finding.Found)) {
+                        carrier.leave();
+                    }
+                })
+                .thenCompose(finding -> {
+                    if (finding instanceof Finding.Found) {
+                        return CompletableFuture.completedFuture(taken);
+                    } else if (finding instanceof Unavailable unavailable) {
+                        return CompletableFuture.completedFuture(new Full(unavailable.reason()));
+                    }
+                    carrier.retire();
+                    return place(key, context);
+                });
+    }
+
+    private CompletionStage<Taking> open(Key key, Object context) {
         String body = "{\"jsonrpc\":\"2.0\",\"id\":" + FIRST_ID.token()
                 + ",\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"" + REVISION + "\",\"capabilities\":"
                 + key.capabilities + ",\"clientInfo\":{\"name\":\"holdfast\",\"version\":\"1\"}}}";
         InboundMessage initialize = new InboundMessage(
                 InboundMessage.Kind.REQUEST, FIRST_ID, "initialize", body.getBytes(UTF_8), JournalChange.NONE, context);
         return engine.openCarrier(initialize, key.principal, lifetime)
-                .thenApply(opening -> opened(opening, key, context, use));
+                .thenApply(opening -> opened(opening, key, context));
     }
 
-    private Taking opened(Opening opening, Key key, Object context, Use use) {
+    private Taking opened(Opening opening, Key key, Object context) {
         if (opening instanceof Opening.Opened opened) {
             Session session = opened.session();
             byte[] body = ("{\"jsonrpc\":\"2.0\",\"method\":\"" + INITIALIZED + "\"}").getBytes(UTF_8);
             // a session of one call comes back for nobody, and needs no journal
-            JournalChange change = use == Use.ONCE ? JournalChange.NONE : new JournalChange.Put(INITIALIZED);
+            JournalChange change = key.use == Use.ONCE ? JournalChange.NONE : new JournalChange.Put(INITIALIZED);
             session.notify(new InboundMessage(
                             InboundMessage.Kind.NOTIFICATION, null, INITIALIZED, body, change, context))
                     .whenComplete((refusal, failure) -> Carrier.logged("told that it is initialized", failure));
-            Carrier carrier =
-                    new Carrier(engine, session, introduction(opened.response().bytes()), use, answering);
-            if (use == Use.IN_TURN) {
-                carrier.whenFreed(() -> free(key, carrier));
-            } else if (use == Use.SHARED) {
+            Carrier carrier = carrier(session, introduction(opened.response().bytes()), tools(key.principal), key.use);
+            if (key.use == Use.SHARED) {
                 // somebody has to answer the pings of the backend
                 carrier.feed().whenComplete((feed, failure) -> Carrier.logged("read", failure));
             }
@@ -244,6 +276,13 @@ public final class Carriers {
             return new Full(unavailable.reason());
         }
         throw new IllegalStateException("a session was opened that waits for its initialize");
+    }
+
+    private ToolHeaders tools(String principal) {
+        if (tools.size() > MOST_PRINCIPALS) {
+            tools.clear();
+        }
+        return tools.computeIfAbsent(principal, any -> new ToolHeaders());
     }
 
     private ServerIntroduction introduction(byte[] response) {

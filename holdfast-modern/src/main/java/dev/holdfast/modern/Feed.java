@@ -2,6 +2,7 @@ package dev.holdfast.modern;
 
 import dev.holdfast.Resume;
 import dev.holdfast.StreamReader;
+import dev.holdfast.json.JsonParts;
 import dev.holdfast.spi.Event;
 import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.InboundMessage;
@@ -129,7 +130,9 @@ final class Feed implements StreamReader.Waker {
         } else if (event.kind() == EventKind.SERVER_REQUEST) {
             carrier.answer(Question.of(event).declined("no client is there that can be asked"));
         } else if (event.kind() == EventKind.NOTIFICATION) {
-            subscriptions.forEach(subscription -> subscription.offer(event));
+            String method = JsonParts.string(event.bytes(), "method").orElse("");
+            String uri = JsonParts.string(event.bytes(), "params", "uri").orElse("");
+            subscriptions.forEach(subscription -> subscription.offer(event, method, uri));
         }
     }
 

@@ -14,6 +14,7 @@ import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.SessionRecord;
 import dev.holdfast.spi.SessionStore;
+import dev.holdfast.spi.StreamId;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -22,11 +23,13 @@ import java.util.Base64;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 
 /**
  * The calls whose clients have a {@link CallHandle}: tasks, and requests that wait for answers. Nothing is kept of them here but the time
@@ -83,7 +86,15 @@ public final class KeptCalls {
      */
     public ModernCall begun(Carrier carrier, Call call, Envelope request, RequestMeta meta, InboundMessage inner) {
         boolean task = meta.tasks() && request.method().equals("tools/call");
-        CallNote note = new CallNote(nonce(), task, clock.millis(), ttlMillis, inner.requiredId(), request.method());
+        boolean mayBeKept = task || !meta.answers().isEmpty();
+        CallNote note = new CallNote(
+                mayBeKept ? nonce() : "",
+                task,
+                clock.millis(),
+                ttlMillis,
+                meta.answers(),
+                inner.requiredId(),
+                request.method());
         return new ModernCall(this, carrier, request, meta, note, call);
     }
 
@@ -93,21 +104,36 @@ public final class KeptCalls {
         return Base64.getUrlEncoder().withoutPadding().encodeToString(bytes);
     }
 
-    /** The client of a call has a handle from now on, and no connection. */
-    void keep(Carrier carrier, CallNote note) {
-        carrier.keep(Duration.ofMillis(note.ttlMillis()));
+    /**
+     * The client of a call has a handle from now on, and no connection.
+     *
+     * @param asked what it was asked
+     */
+    void keep(Carrier carrier, CallNote note, StreamId stream, List<Question> asked) {
+        carrier.keep(note.nonce(), Duration.ofMillis(note.ttlMillis()), stream);
         if (!note.task()) {
-            parked.put(
-                    note.nonce(),
-                    engine.scheduler()
-                            .schedule(
-                                    () -> {
-                                        parked.remove(note.nonce());
-                                        carrier.cancel(note.request());
-                                    },
-                                    PARKED.toMillis(),
-                                    TimeUnit.MILLISECONDS));
+            Set<String> keys = asked.stream().map(Question::key).collect(Collectors.toSet());
+            Future<?> end = engine.scheduler()
+                    .schedule(() -> giveUp(carrier, note, stream, keys), PARKED.toMillis(), TimeUnit.MILLISECONDS);
+            Future<?> before = parked.put(note.nonce(), end);
+            if (before != null) {
+                before.cancel(false);
+            }
         }
+    }
+
+    /** Gives up a call whose client has not answered; it may have come back at another node. */
+    private void giveUp(Carrier carrier, CallNote note, StreamId stream, Set<String> keys) {
+        parked.remove(note.nonce());
+        carrier.session().kept(stream).whenComplete((found, failure) -> {
+            boolean waits = failure == null
+                    && found.flatMap(events -> CallState.of(events, note.nonce())).stream()
+                            .flatMap(state -> state.questions().stream())
+                            .anyMatch(question -> keys.contains(question.key()));
+            if (waits) {
+                carrier.cancel(note.request());
+            }
+        });
     }
 
     /**
@@ -128,12 +154,21 @@ public final class KeptCalls {
                 return session.kept(named.position().stream())
                         .thenApply(stream -> stream.flatMap(events -> CallState.of(events, named.nonce()))
                                 .filter(state -> state.note().task() == tasks && !isOver(state.note()))
-                                .map(state -> new KeptCall(handle, named, session, state)));
+                                .map(state -> new KeptCall(handle, named, session, state)))
+                        .thenApply(call -> {
+                            call.ifPresent(this::answerOurs);
+                            return call;
+                        });
             } else if (finding instanceof Unavailable) {
                 throw new StoreUnavailableException(null);
             }
             return CompletableFuture.completedFuture(Optional.empty());
         });
+    }
+
+    private void answerOurs(KeptCall call) {
+        Carrier carrier = carriers.of(call.session);
+        call.state.ours().forEach(carrier::answer);
     }
 
     private boolean isOver(CallNote note) {
@@ -157,15 +192,20 @@ public final class KeptCalls {
      *     be reached
      */
     public CompletionStage<List<String>> answer(KeptCall call, Envelope request, Object context) {
-        Map<String, String> answers = JsonParts.members(request.bytes(), "params", "inputResponses");
         List<String> open = new ArrayList<>();
         CompletionStage<Boolean> all = CompletableFuture.completedFuture(true);
-        for (Question question : call.state.questions()) {
-            String answer = answers.get(question.key());
-            if (answer == null) {
-                open.add(question.key());
-            } else {
-                all = all.thenCombine(call.session.answer(question.answered(answer, context)), (before, taken) -> true);
+        if (call.state.status() == CallState.Status.INPUT_REQUIRED) {
+            Carrier carrier = carriers.of(call.session);
+            Map<String, String> answers = JsonParts.members(request.bytes(), "params", "inputResponses");
+            for (Question question : call.state.questions()) {
+                String answer = answers.get(question.key());
+                if (answer == null) {
+                    open.add(question.key());
+                } else {
+                    all = all.thenCombine(
+                            carrier.answered(call.session, question.answered(answer, context)),
+                            (before, taken) -> true);
+                }
             }
         }
         return all.thenApply(done -> open);
@@ -193,19 +233,22 @@ public final class KeptCalls {
         if (end != null) {
             end.cancel(false);
         }
-        return call.session.resume(call.named.position());
+        return call.session.resume(call.named.position()).thenApply(resume -> {
+            carriers.of(call.session).unkeep(call.state.note().nonce());
+            return resume;
+        });
     }
 
     /** The call of a client that has come back for it. */
     public ModernCall goesOn(KeptCall call, Envelope request, RequestMeta meta) {
-        return new ModernCall(this, carriers.adopted(call.session), request, meta, call.state.note(), null);
+        return new ModernCall(this, carriers.of(call.session), request, meta, call.state.note(), null);
     }
 
     /**
      * Lets a client listen.
      *
-     * @return completes with what is told to it, when the backend tells what it wants to hear of; empty where nobody can listen now. Fails
-     *     if the store failed
+     * @return completes with what is told to it, when the backend tells what it wants to hear of: then the carrier is released when that
+     *     is closed. Empty where nobody can listen now; fails if the store failed: then it is released already
      */
     public CompletionStage<Optional<Subscription>> listen(Carrier carrier, Envelope request, String principal) {
         CompletionStage<List<String>> tasks = CompletableFuture.completedFuture(new ArrayList<>());
@@ -219,11 +262,20 @@ public final class KeptCalls {
                         carrier.feed(),
                         (known, feed) -> feed.map(there -> new Subscription(request, carrier, there, known)))
                 .thenCompose(subscription -> subscription.isEmpty()
-                        ? CompletableFuture.completedFuture(Optional.empty())
-                        : subscription.get().begin().thenApply(begun -> {
-                            watch(subscription.get(), principal);
-                            return subscription;
-                        }));
+                        ? CompletableFuture.completedFuture(subscription)
+                        : begun(subscription.get(), principal))
+                .whenComplete((subscription, failure) -> {
+                    if (failure != null || subscription.isEmpty()) {
+                        carrier.release();
+                    }
+                });
+    }
+
+    private CompletionStage<Optional<Subscription>> begun(Subscription subscription, String principal) {
+        return subscription.begin().thenApply(begun -> {
+            watch(subscription, principal);
+            return Optional.of(subscription);
+        });
     }
 
     /** Looks each second whether a task of which somebody wants to hear is in another state. */

@@ -14,6 +14,7 @@ import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.RequestId;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
@@ -37,6 +38,8 @@ import org.jspecify.annotations.Nullable;
 public final class ModernCall implements ModernStream {
     /** What is asked within this time is asked together. */
     private static final long TOGETHER_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+    /** The requests that may be answered by a wish for input. */
+    private static final Set<String> MAY_ASK = Set.of("tools/call", "prompts/get", "resources/read");
     /** What concerns no call, though a backend may send it during one. */
     private static final Set<String> OF_NO_CALL = Set.of(
             "notifications/cancelled",
@@ -53,6 +56,8 @@ public final class ModernCall implements ModernStream {
     private final CallNote note;
     private final @Nullable Call call;
     private final boolean mayBeTask;
+    /** What the client has answered before it was asked, by the keys that its server chooses. */
+    private final Map<String, String> ahead;
 
     private final AtomicBoolean noting = new AtomicBoolean();
     private final AtomicBoolean closed = new AtomicBoolean();
@@ -63,7 +68,8 @@ public final class ModernCall implements ModernStream {
     private final List<Question> questions = new ArrayList<>();
     private boolean noted;
     private boolean refused;
-    private @Nullable CallHandle handle;
+    private boolean superseded;
+    private boolean handedOver;
 
     /**
      * @param note what is noted if the client gets a handle, or what was noted when it did
@@ -80,6 +86,9 @@ public final class ModernCall implements ModernStream {
         this.call = call;
         this.noted = call == null;
         this.mayBeTask = note.task();
+        this.ahead = call != null && request.bringsInputs()
+                ? JsonParts.members(request.bytes(), "params", "inputResponses")
+                : Map.of();
     }
 
     @Override
@@ -112,6 +121,9 @@ public final class ModernCall implements ModernStream {
     }
 
     private Message answer(byte[] answer) {
+        if (method.equals("tools/list")) {
+            carrier.tools().learn(answer);
+        }
         ModernAnswer modern =
                 ModernAnswer.of(answer, method, id, carrier.introduction().serverInfo());
         return new Message(modern.bytes(), true, modern.code());
@@ -124,6 +136,10 @@ public final class ModernCall implements ModernStream {
     }
 
     private Optional<Message> asked(Question question, String position) {
+        if (!MAY_ASK.contains(method)) {
+            carrier.answer(question.declined("no client can be asked during " + method));
+            return Optional.empty();
+        }
         if (!meta.answers().contains(question.capability())) {
             refused = true;
             String needed = "{\"requiredCapabilities\":{" + JsonParts.quoted(question.capability()) + ":{}}}";
@@ -133,6 +149,11 @@ public final class ModernCall implements ModernStream {
                     "Missing required client capability: " + question.capability(),
                     needed);
             return Optional.of(new Message(error, true, JsonRpc.MISSING_CAPABILITY));
+        }
+        String answer = ahead.get(question.key());
+        if (answer != null) {
+            carrier.answer(question.answered(answer, InboundMessage.NO_CONTEXT));
+            return Optional.empty();
         }
         questions.add(question);
         if (noted) {
@@ -147,21 +168,23 @@ public final class ModernCall implements ModernStream {
         if (!mayBeTask) {
             return questions.isEmpty() ? Optional.empty() : inputRequired(position);
         }
-        CallHandle task = handle(position);
-        handle = task;
+        CallHandle task = handOver(position);
         return Optional.of(new Message(Task.response(id, "task", Task.begun(task.toString(), note)), true, 0));
     }
 
     private Optional<Message> inputRequired(String position) {
-        CallHandle state = handle(position);
-        handle = state;
+        CallHandle state = handOver(position);
         String members = "\"inputRequests\":" + Question.json(questions) + ",\"requestState\":"
                 + JsonParts.quoted(state.toString());
         return Optional.of(new Message(Task.response(id, "input_required", members), true, 0));
     }
 
-    private CallHandle handle(String position) {
-        return new CallHandle(carrier.session().id(), EventId.parse(position).orElseThrow(), note.nonce());
+    /** Who comes back by this reads on from there. */
+    private CallHandle handOver(String position) {
+        EventId last = EventId.parse(position).orElseThrow();
+        kept.keep(carrier, note, last.stream(), questions);
+        handedOver = true;
+        return new CallHandle(carrier.session().id(), last, note.nonce());
     }
 
     @Override
@@ -182,24 +205,29 @@ public final class ModernCall implements ModernStream {
         });
     }
 
+    /** A newer connection goes on with it. */
+    public void superseded() {
+        superseded = true;
+    }
+
     /**
      * The connection has ended.
      *
      * @return how the reading of the stream ends by that
      */
     public Close closed(Close how) {
-        if (closed.getAndSet(true)) {
+        if (closed.getAndSet(true) || superseded) {
             return how;
         }
-        if (handle != null) {
-            // who comes back reads on from there: nothing counts as delivered
-            kept.keep(carrier, note);
+        if (handedOver) {
+            // nothing counts as delivered
             return Close.BROKEN;
         }
-        if (how == Close.BROKEN || refused) {
+        boolean givenUp = how == Close.BROKEN || refused;
+        if (givenUp) {
             carrier.cancel(note.request());
         }
-        carrier.release();
+        carrier.done(givenUp);
         return how;
     }
 }

@@ -16,17 +16,21 @@ import java.util.stream.Collectors;
 /**
  * What a backend asks the client of a call.
  *
- * @param key names it to the client; no other question of the call ever has it
+ * @param key names it to the client; no other question of the call ever has it. A server may choose it, by {@code
+ *     dev.holdfast/inputKey} in its {@code params._meta}, and must not choose one twice
  * @param id by which the backend knows it
  * @param method what is asked
  * @param params of it, as JSON; empty for none
  */
 record Question(String key, RequestId id, String method, String params) {
+    /** The member of {@code params._meta} by which a server chooses the key of its question. */
+    private static final String KEY = "dev.holdfast/inputKey";
+
     /** The question that an event is. */
     static Question of(Event event) {
         byte[] bytes = event.bytes();
         return new Question(
-                "q" + event.offset(),
+                JsonParts.string(bytes, "params", "_meta", KEY).orElseGet(() -> "q" + event.offset()),
                 Objects.requireNonNull(event.id()),
                 JsonParts.string(bytes, "method").orElse(""),
                 JsonParts.raw(bytes, "params").orElse(""));

@@ -94,14 +94,21 @@ public final class Subscription implements StreamReader, ModernStream {
         add(acknowledgement());
     }
 
-    /** Begins to listen; completes when the backend tells of what is wanted. */
+    /** Begins to listen; completes when the backend tells of what is wanted. Where that fails, nobody listens. */
     CompletionStage<Void> begin() {
+        carrier.listen();
         if (!feed.add(this)) {
             end();
         }
         return CompletableFuture.allOf(resources.stream()
-                .map(uri -> feed.subscribe(uri).toCompletableFuture())
-                .toArray(CompletableFuture[]::new));
+                        .map(uri -> feed.subscribe(uri).toCompletableFuture())
+                        .toArray(CompletableFuture[]::new))
+                .whenComplete((done, failure) -> {
+                    if (failure != null) {
+                        feed.remove(this);
+                        carrier.unlisten();
+                    }
+                });
     }
 
     /** The ids of the tasks that a request wants to hear of. */
@@ -162,15 +169,14 @@ public final class Subscription implements StreamReader, ModernStream {
         }
     }
 
-    /** Tells something that the backend has sent, if it is wanted. */
-    void offer(Event event) {
-        String method = JsonParts.string(event.bytes(), "method").orElse("");
-        boolean wanted = method.equals(UPDATED)
-                ? JsonParts.string(event.bytes(), "params", "uri")
-                        .filter(resources::contains)
-                        .isPresent()
-                : methods.contains(method);
-        if (wanted) {
+    /**
+     * Tells something that the backend has sent, if it is wanted.
+     *
+     * @param method of the notification
+     * @param uri the resource that it is about; empty for none
+     */
+    void offer(Event event, String method, String uri) {
+        if (method.equals(UPDATED) ? resources.contains(uri) : methods.contains(method)) {
             add(TaggedNotification.of(event.bytes(), id));
         }
     }
@@ -245,6 +251,7 @@ public final class Subscription implements StreamReader, ModernStream {
             watch.cancel(false);
         }
         feed.remove(this);
+        carrier.unlisten();
         carrier.release();
     }
 

@@ -7,6 +7,7 @@ import dev.holdfast.EventId;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.StreamId;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -31,7 +32,8 @@ class CallHandleTest {
 
     @Test
     void aNoteIsReadAsItWasWritten() {
-        CallNote note = new CallNote("nonce", true, 17, 18, new RequestId("\"with blanks\""), "tools/call");
+        CallNote note = new CallNote(
+                "nonce", true, 17, 18, Set.of("roots", "sampling"), new RequestId("\"with blanks\""), "tools/call");
 
         assertThat(CallNote.of(note.pack())).contains(note);
         assertThat(CallNote.of("2 of another version".getBytes(UTF_8))).isEmpty();

@@ -357,6 +357,10 @@ public final class EdgeOptions {
 
         /** Returns the options; this builder may be used again. */
         public EdgeOptions build() {
+            if (protocols == Protocols.MODERN && httpSse.isPresent()) {
+                throw new IllegalArgumentException(
+                        "HTTP+SSE is for clients with sessions, of which protocols MODERN serves none: use BOTH, or no httpSse");
+            }
             return new EdgeOptions(copy());
         }
 

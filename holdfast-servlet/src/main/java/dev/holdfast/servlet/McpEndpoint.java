@@ -20,8 +20,8 @@ import java.util.regex.Pattern;
 
 /**
  * Serves a {@link SessionEngine} over Streamable HTTP: POST, GET and DELETE on one path; and, where {@link
- * EdgeOptions#httpSse} says so, over HTTP+SSE on two more. It serves the legacy revisions, those
- * with an {@code initialize} handshake; a client of a later one is told so in a way that makes it fall back.
+ * EdgeOptions#httpSse} says so, over HTTP+SSE on two more. Which revisions it serves is {@link EdgeOptions#protocols}'s; a client of a
+ * later one than those is told so in a way that makes it fall back.
  *
  * @see <a href="https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http">MCP transports,
  *     Streamable HTTP</a>

@@ -162,11 +162,25 @@ final class ModernHttp {
     }
 
     private NextStep call(Exchange exchange, Carrier carrier, Envelope message, RequestMeta meta) {
+        if (message.method().equals("tools/call")) {
+            Optional<Rejection> different = ModernGuard.checkParams(exchange.request(), message, carrier.tools());
+            if (different.isPresent()) {
+                carrier.release();
+                return exchange.reply(different.get().to(message.id()));
+            }
+        }
         InboundMessage request = carrier.named(message).inbound(exchange.context());
-        CompletionStage<Call.Outcome> calling = carrier.session().call(List.of(request));
+        CompletionStage<Call.Outcome> calling = carrier.session()
+                .call(List.of(request))
+                .whenComplete((outcome, failure) -> {
+                    if (failure != null) {
+                        carrier.release();
+                    }
+                });
         return exchange.when(
                 calling, outcome -> called(exchange, carrier, outcome, message, request, meta), outcome -> {
                     if (outcome instanceof Call.Accepted accepted) {
+                        accepted.call().whenOver(carrier::leave);
                         ModernCall left = kept.begun(carrier, accepted.call(), message, meta, request);
                         accepted.call()
                                 .reader()
@@ -187,7 +201,11 @@ final class ModernHttp {
             RequestMeta meta) {
         if (outcome instanceof Call.Accepted accepted) {
             Call call = accepted.call();
-            call.whenOver(exchange.body().use());
+            Runnable used = exchange.body().use();
+            call.whenOver(() -> {
+                used.run();
+                carrier.leave();
+            });
             ModernCall answering = kept.begun(carrier, call, message, meta, request);
             Runnable unstored = () ->
                     exchange.send(JsonRpc.errorBody(message.id(), JsonRpc.INTERNAL_ERROR, StreamableHttp.NOT_STORED));
@@ -251,7 +269,6 @@ final class ModernHttp {
                         kept.listen(carrier, message, exchange.principal()),
                         subscription -> {
                             if (subscription.isEmpty()) {
-                                carrier.release();
                                 return exchange.reply(Rejection.of(Refusal.DRAINING));
                             }
                             Subscription listening = subscription.get();
@@ -265,8 +282,7 @@ final class ModernHttp {
                             return NextStep.DONE;
                         },
                         subscription -> {
-                            subscription.ifPresentOrElse(
-                                    left -> left.close(StreamReader.Close.BROKEN), carrier::release);
+                            subscription.ifPresent(left -> left.close(StreamReader.Close.BROKEN));
                             return false;
                         }));
     }
@@ -366,7 +382,11 @@ final class ModernHttp {
 
         @Override
         public Next read(int maxBytes) {
-            return reader.read(maxBytes);
+            Next next = reader.read(maxBytes);
+            if (next instanceof End end && end.reason() == EndReason.SUPERSEDED) {
+                call.superseded();
+            }
+            return next;
         }
 
         @Override

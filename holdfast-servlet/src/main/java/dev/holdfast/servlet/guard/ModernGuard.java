@@ -8,6 +8,7 @@ import dev.holdfast.json.Envelope;
 import dev.holdfast.json.JsonParts;
 import dev.holdfast.json.JsonRpc;
 import dev.holdfast.json.RequestMeta;
+import dev.holdfast.json.ToolHeaders;
 import jakarta.servlet.http.HttpServletRequest;
 import java.util.Base64;
 import java.util.List;
@@ -33,10 +34,10 @@ public final class ModernGuard {
 
     private ModernGuard() {}
 
-    /** Whether a header names a revision that {@code initialize} never negotiates here. */
+    /** Whether a header names a stateless revision, be it one that is not served. */
     public static boolean isNamedBy(HttpServletRequest request) {
         return header(request, RequestGuard.VERSION_HEADER)
-                .filter(version -> !RequestGuard.isLegacy(version))
+                .filter(RequestGuard::isModern)
                 .isPresent();
     }
 
@@ -74,6 +75,14 @@ public final class ModernGuard {
                 : different("Mcp-Name", trimmed(request, "Mcp-Name").map(ModernGuard::decoded), subject.get());
     }
 
+    /** Whether the headers of a call say what its arguments say, where its tool wants that. */
+    public static Optional<Rejection> checkParams(HttpServletRequest request, Envelope call, ToolHeaders tools) {
+        return tools.different(call, name -> trimmed(request, name).map(ModernGuard::decoded))
+                .map(name -> rejection(
+                        JsonRpc.HEADER_MISMATCH,
+                        "Header mismatch: the header " + name + " does not say what the argument says"));
+    }
+
     /** What a request is about, which its {@code Mcp-Name} repeats. */
     private static Optional<String> subject(Envelope message) {
         return switch (message.method()) {
@@ -107,7 +116,8 @@ public final class ModernGuard {
         }
         String code = header.substring(ENCODED.length(), header.length() - ENCODED_END.length());
         try {
-            return new String(Base64.getDecoder().decode(code), UTF_8);
+            // the decoder does not insist on the padding
+            return code.length() % 4 == 0 ? new String(Base64.getDecoder().decode(code), UTF_8) : header;
         } catch (IllegalArgumentException e) {
             return header;
         }

@@ -109,7 +109,7 @@ public final class RequestGuard {
     /** Refuses a protocol revision in the headers that is not served; no revision is accepted. */
     public static Optional<Rejection> checkRevision(HttpServletRequest request) {
         Optional<String> version = header(request, VERSION_HEADER);
-        if (version.isEmpty() || isLegacy(version.get())) {
+        if (version.isEmpty() || SUPPORTED.contains(version.get())) {
             return Optional.empty();
         }
         return modernOf(version)
@@ -119,8 +119,8 @@ public final class RequestGuard {
                                 + String.join(", ", SUPPORTED))));
     }
 
-    static boolean isLegacy(String version) {
-        return SUPPORTED.contains(version);
+    static boolean isModern(String version) {
+        return DATE.matcher(version).matches() && version.compareTo(FIRST_MODERN) >= 0;
     }
 
     /** The same for one message that is not {@code initialize}: a modern client names its revision in the message as well. */
@@ -131,8 +131,7 @@ public final class RequestGuard {
 
     /** Refuses a modern, stateless revision. */
     private static Optional<Rejection> modernOf(Optional<String> version) {
-        return version.filter(v -> DATE.matcher(v).matches() && v.compareTo(FIRST_MODERN) >= 0)
-                .map(RequestGuard::modern);
+        return version.filter(RequestGuard::isModern).map(RequestGuard::modern);
     }
 
     /** Whether a POST may hold several messages in this revision. */

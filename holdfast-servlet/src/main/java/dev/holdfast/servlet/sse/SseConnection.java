@@ -144,7 +144,7 @@ public final class SseConnection implements SseChannel.Listener, StreamReader.Wa
         this.proof = proof;
         boolean tellsPosition = framing.tellsPosition();
         // the client of a call has nothing to come back with before it was told a position
-        this.returnable = proof == null && (unstored == null || tellsPosition);
+        this.returnable = proof == null && framing.resumable() && (unstored == null || tellsPosition);
         if (tellsPosition) {
             reader.positionTold();
         }

@@ -9,6 +9,7 @@ import dev.holdfast.SessionLimits;
 import dev.holdfast.mcp.HoldfastTransportProviderBuilder;
 import dev.holdfast.servlet.EdgeOptions;
 import dev.holdfast.servlet.HttpSseOptions;
+import dev.holdfast.servlet.Protocols;
 import dev.holdfast.spi.SessionStore;
 import java.time.Duration;
 import java.util.List;
@@ -58,7 +59,9 @@ public record TransportSettings(
                 properties.keepAliveInterval(),
                 springAi.flatMap(SpringAiServer::keepAliveInterval),
                 springAi.isPresent() ? Duration.ZERO : PLAIN_KEEP_ALIVE);
-        List<Setting<String>> ssePaths = properties.sse().enabled() ? ssePaths(properties.sse(), springAi) : List.of();
+        List<Setting<String>> ssePaths = properties.sse().enabled() && properties.protocols() != Protocols.MODERN
+                ? ssePaths(properties.sse(), springAi)
+                : List.of();
         return new TransportSettings(
                 properties,
                 first(

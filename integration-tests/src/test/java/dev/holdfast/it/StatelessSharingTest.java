@@ -1,0 +1,151 @@
+package dev.holdfast.it;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.holdfast.servlet.Isolation;
+import dev.holdfast.servlet.Protocols;
+import io.modelcontextprotocol.server.McpServerFeatures.AsyncToolSpecification;
+import io.modelcontextprotocol.spec.McpSchema.Tool;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import reactor.core.publisher.Mono;
+import reactor.core.publisher.Sinks;
+import tools.jackson.databind.JsonNode;
+
+/** Requests of the stateless revision that share a session of the server: none is in the way of another. */
+@Timeout(60)
+class StatelessSharingTest {
+    private static final String MODERN = "2026-07-28";
+    private static final String TASKS = "{\"extensions\":{\"io.modelcontextprotocol/tasks\":{}}}";
+    /** More than one session has calls at once. */
+    private static final int MANY = 80;
+
+    private final Sinks.One<String> end = Sinks.one();
+    private final AtomicInteger running = new AtomicInteger();
+    private TestServer server;
+
+    @BeforeEach
+    void start() throws Exception {
+        Tool region = Tools.read(
+                Tool.class,
+                "{\"name\":\"region\",\"inputSchema\":{\"type\":\"object\",\"properties\":{\"text\":{\"type\":\"string\","
+                        + "\"x-mcp-header\":\"Region\"}}}}");
+        server = TestServer.in(ContainerKind.JETTY)
+                .edge(edge -> edge.protocols(Protocols.BOTH)
+                        .isolation(Isolation.PRINCIPAL)
+                        .taskAfter(Duration.ofMillis(500)))
+                .tool(
+                        "wait",
+                        (exchange, request) -> Mono.defer(() -> {
+                            running.incrementAndGet();
+                            return end.asMono();
+                        }))
+                .tool(new AsyncToolSpecification(region, (exchange, request) -> Mono.just(Tools.text("done"))))
+                .start();
+    }
+
+    @AfterEach
+    void stop() throws Exception {
+        server.close();
+    }
+
+    private static RawRequest request(String method, String name, String capabilities, String params) {
+        String meta = "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"" + MODERN
+                + "\",\"io.modelcontextprotocol/clientCapabilities\":" + capabilities + "}";
+        return RawRequest.post(Json.request("1", method, "{" + meta + "," + params + "}"))
+                .with("MCP-Protocol-Version", MODERN)
+                .with("Mcp-Method", method)
+                .with("Mcp-Name", name);
+    }
+
+    private static RawRequest call(String tool, String capabilities) {
+        return request(
+                "tools/call", tool, capabilities, "\"name\":\"" + tool + "\",\"arguments\":{\"text\":\"north\"}");
+    }
+
+    private JsonNode answer(RawRequest request) {
+        try (RawConnection connection = RawConnection.open(server.port()).send(request)) {
+            return answer(connection);
+        }
+    }
+
+    private static JsonNode answer(RawConnection connection) {
+        String type = connection.head().header("Content-Type").orElse("");
+        if (type.startsWith("application/json")) {
+            return Json.parse(connection.body());
+        }
+        List<Frame> messages = connection.messages();
+        return messages.get(messages.size() - 1).json();
+    }
+
+    @Test
+    void moreCallsRunAtTheSameTimeThanOneSessionTakes() {
+        List<RawConnection> connections = new ArrayList<>();
+        try {
+            for (int i = 0; i < MANY; i++) {
+                connections.add(RawConnection.open(server.port()).send(call("wait", "{}")));
+            }
+            await().until(() -> running.get() == MANY);
+            end.tryEmitValue("over").orThrow();
+
+            for (RawConnection connection : connections) {
+                assertThat(answer(connection).at("/result/content/0/text").asString())
+                        .isEqualTo("over");
+            }
+        } finally {
+            connections.forEach(RawConnection::close);
+        }
+    }
+
+    @Test
+    void moreTasksAreKeptThanOneSessionHasRoomFor() {
+        List<RawConnection> connections = new ArrayList<>();
+        List<String> tasks = new ArrayList<>();
+        try {
+            for (int i = 0; i < MANY; i++) {
+                connections.add(RawConnection.open(server.port()).send(call("wait", TASKS)));
+            }
+            connections.forEach(connection ->
+                    tasks.add(answer(connection).at("/result/taskId").asString()));
+        } finally {
+            connections.forEach(RawConnection::close);
+        }
+        end.tryEmitValue("over").orThrow();
+
+        for (String task : tasks) {
+            RawRequest get = request("tasks/get", task, TASKS, "\"taskId\":\"" + task + "\"");
+            await().until(() -> answer(get).at("/result/status").asString().equals("completed"));
+            assertThat(answer(get).at("/result/result/content/0/text").asString())
+                    .isEqualTo("over");
+        }
+        assertThat(tasks.stream()
+                        .map(task -> task.substring(0, task.indexOf('.')))
+                        .distinct())
+                .hasSizeGreaterThan(1);
+    }
+
+    @Test
+    void argumentsAreComparedWithTheHeadersThatTheirToolNames() {
+        RawRequest call = call("region", "{}");
+        assertThat(answer(call).at("/result/content/0/text").asString())
+                .as("nobody has listed the tools yet")
+                .isEqualTo("done");
+
+        answer(request("tools/list", "", "{}", "\"cursor\":null"));
+
+        for (RawRequest wrong : List.of(call, call.with("Mcp-Param-Region", "south"))) {
+            assertThat(answer(wrong).at("/error/code").asInt()).isEqualTo(-32020);
+        }
+        assertThat(answer(call.with("Mcp-Param-Region", "north"))
+                        .at("/result/content/0/text")
+                        .asString())
+                .isEqualTo("done");
+    }
+}
