@@ -12,6 +12,7 @@ import io.modelcontextprotocol.server.McpServerFeatures.SyncResourceSpecificatio
 import io.modelcontextprotocol.server.McpServerFeatures.SyncResourceTemplateSpecification;
 import io.modelcontextprotocol.server.McpServerFeatures.SyncToolSpecification;
 import io.modelcontextprotocol.server.McpSyncServerExchange;
+import io.modelcontextprotocol.spec.McpError;
 import io.modelcontextprotocol.spec.McpSchema.CallToolRequest;
 import io.modelcontextprotocol.spec.McpSchema.CallToolResult;
 import io.modelcontextprotocol.spec.McpSchema.CompleteResult;
@@ -37,6 +38,8 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
 import java.util.function.BiFunction;
 import java.util.stream.Stream;
 import org.eclipse.jetty.ee11.servlet.ServletContextHandler;
@@ -69,6 +72,10 @@ public class ConformanceServer {
               'email':{'type':'string','description':'An email address'}}}
             """;
 
+    static final Executor THREADS = task -> new Thread(task).start();
+    static final String CONFIRM = "{'type':'object','required':['ok'],'properties':{'ok':{'type':'boolean'}}}";
+    static final String NAME = "{'type':'object','required':['name'],'properties':{'name':{'type':'string'}}}";
+
     /** One field of every primitive type, each with a default (SEP-1034). */
     static final String DEFAULTS = """
             {'type':'object','required':[],'properties':{
@@ -96,18 +103,21 @@ public class ConformanceServer {
             """;
 
     public static void main(String[] args) throws Exception {
+        // what sleeps becomes a task, where its client takes one, and a first call does not
+        EdgeOptions edge = EdgeOptions.builder().protocols(Protocols.BOTH).taskAfter(Duration.ofMillis(300)).build();
         HoldfastTransportProvider provider =
-                HoldfastTransportProvider.builder().edgeOptions(EdgeOptions.builder().protocols(Protocols.BOTH).build()).mcpEndpoint("/mcp").build();
+                HoldfastTransportProvider.builder().edgeOptions(edge).mcpEndpoint("/mcp").build();
         McpServer.sync(provider)
                 .serverInfo("holdfast-conformance", "1")
                 .capabilities(ServerCapabilities.builder()
-                        .tools(false)
+                        .tools(true)
                         .resources(true, false)
-                        .prompts(false)
+                        .prompts(true)
                         .completions()
                         .logging()
                         .build())
                 .tools(tools())
+                .tools(stateless(provider))
                 .resources(resources())
                 .resourceTemplates(template())
                 .prompts(prompts())
@@ -168,6 +178,93 @@ public class ConformanceServer {
                 tool("json_schema_2020_12_tool", SCHEMA_2020_12, (exchange, request) -> said("Called with " + request.arguments())));
     }
 
+    /** What the suite asks of a server without sessions, and of one that makes tasks of its calls. */
+    static List<SyncToolSpecification> stateless(HoldfastTransportProvider provider) {
+        return List.of(
+                tool("test_missing_capability", NO_INPUT, (exchange, request) -> {
+                    if (exchange.getClientCapabilities().sampling() == null) {
+                        throw McpError.builder(-32021)
+                                .message("Missing required client capability: sampling")
+                                .data(Map.of("requiredCapabilities", Map.of("sampling", Map.of())))
+                                .build();
+                    }
+                    return said("The client can be asked for a sample.");
+                }),
+                tool("test_streaming_elicitation", NO_INPUT, (exchange, request) -> said(name(exchange, "streaming"))),
+                tool("test_logging_tool", NO_INPUT, (exchange, request) -> {
+                    exchange.loggingNotification(LoggingMessageNotification.builder(LoggingLevel.INFO, "A line of the log").build());
+                    return said("Logged.");
+                }),
+                tool("test_trigger_tool_change", NO_INPUT, (exchange, request) -> changed(provider, "tools")),
+                tool("test_trigger_prompt_change", NO_INPUT, (exchange, request) -> changed(provider, "prompts")),
+                tool("test_input_required_result_elicitation", NO_INPUT, (exchange, request) ->
+                        said("Hello, " + name(exchange, "user_name") + "!")),
+                tool("test_input_required_result_sampling", NO_INPUT, (exchange, request) -> said("" + sample(exchange))),
+                tool("test_input_required_result_list_roots", NO_INPUT, (exchange, request) -> said("" + exchange.listRoots().roots())),
+                tool("test_input_required_result_request_state", NO_INPUT, (exchange, request) -> {
+                    exchange.createElicitation(new Form("Please confirm", read(CONFIRM, Map.class), Map.of()));
+                    return said("state-ok");
+                }),
+                tool("test_input_required_result_tampered_state", NO_INPUT, (exchange, request) -> {
+                    exchange.createElicitation(new Form("Please confirm", read(CONFIRM, Map.class), Map.of()));
+                    return said("Confirmed.");
+                }),
+                tool("test_input_required_result_multiple_inputs", NO_INPUT, (exchange, request) -> {
+                    CompletableFuture<Object> name = CompletableFuture.supplyAsync(() -> name(exchange, "user_name"), THREADS);
+                    CompletableFuture<Object> sample = CompletableFuture.supplyAsync(() -> sample(exchange), THREADS);
+                    Object roots = exchange.listRoots().roots();
+                    return said(name.join() + ", " + sample.join() + ", " + roots);
+                }),
+                tool("test_input_required_result_multi_round", NO_INPUT, (exchange, request) ->
+                        said(name(exchange, "step1") + " likes " + name(exchange, "step2"))),
+                tool("test_input_required_result_capabilities", NO_INPUT, (exchange, request) -> said(
+                        exchange.getClientCapabilities().sampling() != null ? "" + sample(exchange)
+                        : exchange.getClientCapabilities().elicitation() != null ? name(exchange, "user_name") : "Nobody can be asked.")),
+                tool("test_headers", "{'type':'object','properties':{'region':{'type':'string','x-mcp-header':'Region'}}}", (exchange, request) ->
+                        said("In " + request.arguments().get("region"))),
+                tool("greet", texts("name"), (exchange, request) -> said("Hello, " + request.arguments().get("name") + "!")),
+                tool("slow_compute", "{'type':'object','properties':{'seconds':{'type':'number'}}}", (exchange, request) -> {
+                    Object seconds = request.arguments().getOrDefault("seconds", 1);
+                    pause((long) (1_000 * Double.parseDouble(String.valueOf(seconds))));
+                    return said("Computed for " + seconds + " seconds.");
+                }),
+                tool("failing_job", NO_INPUT, (exchange, request) -> {
+                    pause(1_000);
+                    return read("{'isError':true,'content':[" + text("The job has failed.") + "]}", CallToolResult.class);
+                }),
+                tool("protocol_error_job", NO_INPUT, (exchange, request) -> {
+                    pause(500);
+                    throw McpError.builder(-32603).message("The job broke the protocol.").build();
+                }),
+                tool("confirm_delete", NO_INPUT, (exchange, request) -> said("Deleted, said " + name(exchange, "confirm"))),
+                tool("multi_input", NO_INPUT, (exchange, request) -> {
+                    CompletableFuture<Object> first = CompletableFuture.supplyAsync(() -> name(exchange, "first"), THREADS);
+                    return said(name(exchange, "second") + " and " + first.join());
+                }),
+                tool("test_tool_with_task", NO_INPUT, (exchange, request) -> {
+                    String name = name(exchange, "user_name");
+                    pause(500);
+                    return said("Hello, " + name + "!");
+                }));
+    }
+
+    static CallToolResult changed(HoldfastTransportProvider provider, String list) {
+        provider.notifyClients("notifications/" + list + "/list_changed", Map.of()).block();
+        return said("The list of " + list + " has changed.");
+    }
+
+    /** Asks the client for a name, by a question with a key of the server's. */
+    static String name(McpSyncServerExchange exchange, String key) {
+        var answer = exchange.createElicitation(new Form("What is your name?", read(NAME, Map.class), Map.of("dev.holdfast/inputKey", key)));
+        return String.valueOf(answer.content());
+    }
+
+    static Object sample(McpSyncServerExchange exchange) {
+        TextContent question = TextContent.builder("What is the capital of France?").build();
+        return exchange.createMessage(CreateMessageRequest.builder(List.of(SamplingMessage.builder(Role.USER, question).build()), 100).build())
+                .content();
+    }
+
     static SyncToolSpecification tool(
             String name, String schema, BiFunction<McpSyncServerExchange, CallToolRequest, CallToolResult> work) {
         String tool = "{'name':'" + name + "','description':'A fixture of the conformance suite','inputSchema':" + schema + "}";
@@ -179,20 +276,19 @@ public class ConformanceServer {
     }
 
     static CallToolResult elicited(McpSyncServerExchange exchange, String opening, String message, String form) {
-        var result = exchange.createElicitation(new Form(message, read(form, Map.class)));
+        var result = exchange.createElicitation(new Form(message, read(form, Map.class), Map.of()));
         return said(opening + ": action=" + result.action().name().toLowerCase() + ", content=" + result.content());
     }
 
     /** In place of the SDK's {@code ElicitFormRequest}, whose {@code mode} is a property and a type id: Jackson 3.2 refuses to write that. */
     @JsonTypeInfo(use = JsonTypeInfo.Id.NONE)
-    public record Form(@JsonProperty String message, @JsonProperty Map<String, Object> requestedSchema) implements ElicitRequest {
+    public record Form(
+            @JsonProperty String message,
+            @JsonProperty Map<String, Object> requestedSchema,
+            @JsonProperty("_meta") Map<String, Object> meta) implements ElicitRequest {
         @JsonProperty("mode")
         public String mode() {
             return "form";
-        }
-
-        public Map<String, Object> meta() {
-            return Map.of();
         }
     }
 
@@ -220,6 +316,11 @@ public class ConformanceServer {
 
     static List<SyncPromptSpecification> prompts() {
         return List.of(
+                new SyncPromptSpecification(
+                        read("{'name':'test_input_required_result_prompt','description':'A fixture'}", Prompt.class),
+                        (exchange, request) -> read(
+                                "{'messages':[{'role':'user','content':" + text(name(exchange, "user_context").replaceAll("[^\\w ]", " ")) + "}]}",
+                                GetPromptResult.class)),
                 prompt("test_simple_prompt", List.of(), text("This is a simple prompt for testing.")),
                 prompt("test_prompt_with_arguments", List.of("arg1", "arg2"), text("Prompt with arguments: arg1=^arg1^, arg2=^arg2^")),
                 prompt("test_prompt_with_embedded_resource", List.of("resourceUri"),

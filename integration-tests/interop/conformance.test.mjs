@@ -1,5 +1,5 @@
 // The official conformance suite against the conformance server, and against a gateway in front of it: every scenario passes, and none
-// with a warning.
+// with a warning. What the revision without sessions requires is in another version of it.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { on, once } from 'node:events';
@@ -11,6 +11,9 @@ import { fileURLToPath } from 'node:url';
 import { startGateway } from './gateway.mjs';
 
 const SCENARIOS = 32;
+
+/** A tool that runs as a task only, a task whose call was asked before it was one, and what the SDK leaves out of a schema. */
+const NOT_SERVED = ['json-schema-2020-12', 'tasks-mrtr-composition', 'tasks-required-task-error'];
 
 const SERVERS = {
   'the conformance server': startServer,
@@ -53,8 +56,18 @@ for (const [name, start] of Object.entries(SERVERS)) test(`${name}: all scenario
   t.diagnostic(/^Total: .*$/m.exec(output)[0]);
 });
 
-async function conformance(args, signal) {
-  const bin = fileURLToPath(new URL('node_modules/.bin/conformance', import.meta.url));
+test('the conformance server: what 2026-07-28 requires holds', { timeout: 180_000 }, async t => {
+  const { code, output } = await conformance(['server', '--url', await startServer(t), '--requirements', '2026-07-28'], t.signal, 'conformance-2026-07-28');
+
+  assert.equal(code, 0, output);
+  // what it runs beside, and does not score: the extension for tasks, and what is not decided yet
+  const failing = [...output.matchAll(/^✗ (\S+):/gm)].map(([, scenario]) => scenario);
+  assert.deepEqual(failing.sort(), NOT_SERVED);
+  t.diagnostic(/^Total: .*$/m.exec(output)[0]);
+});
+
+async function conformance(args, signal, suite = '@modelcontextprotocol/conformance') {
+  const bin = fileURLToPath(new URL(`node_modules/${suite}/dist/index.js`, import.meta.url));
   const run = spawn(process.execPath, [bin, ...args], { signal, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   for (const stream of [run.stdout, run.stderr]) stream.on('data', text => (output += text));
