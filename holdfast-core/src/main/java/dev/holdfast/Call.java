@@ -43,7 +43,7 @@ public interface Call {
 
     /**
      * Runs something when no request of the call is running any more, at once if that is so. Called once. The task may run on any thread,
-     * under a lock: it must neither block nor call anything of the session.
+     * and must not block.
      */
     void whenOver(Runnable task);
 

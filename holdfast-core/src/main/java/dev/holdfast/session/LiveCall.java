@@ -217,7 +217,7 @@ public final class LiveCall implements Call {
         boolean first = !over;
         over = true;
         if (first) {
-            afterwards.getAndSet(Nothing.MORE).run();
+            step.then(afterwards.getAndSet(Nothing.MORE));
         }
         return first;
     }

@@ -55,6 +55,8 @@ public final class Carrier {
     enum Use {
         /** One, with which it ends. */
         ONCE,
+        /** None here: it was opened at another node, or by an earlier process, and may keep calls of several clients. */
+        ELSEWHERE,
         /** One after the other. */
         IN_TURN,
         /** As many as there are. */
@@ -147,19 +149,16 @@ public final class Carrier {
     /** A request that has made no call is answered. */
     public void release() {
         leave();
-        done(false);
+        done();
     }
 
     /**
      * The connection of a request has ended, and nobody comes back for it.
      *
-     * @param unfinished whether its call was given up: the backend may still ask something for it
      */
-    void done(boolean unfinished) {
+    void done() {
         if (use == Use.ONCE) {
             end();
-        } else if (unfinished && use == Use.IN_TURN) {
-            retire();
         }
     }
 
@@ -189,8 +188,8 @@ public final class Carrier {
 
     /** Somebody may come back within this time for the call of a stream. */
     void keep(String nonce, Duration ttl, StreamId stream) {
-        // the session of a single call ends by itself
-        if (use != Use.ONCE) {
+        // that of a single call ends by itself, and so does one that is used elsewhere
+        if (use == Use.IN_TURN || use == Use.SHARED) {
             Future<?> end = engine.scheduler().schedule(() -> forget(nonce, stream), ttl.toMillis(), MILLISECONDS);
             synchronized (this) {
                 kept.put(nonce, end);
@@ -353,12 +352,18 @@ public final class Carrier {
     }
 
     /** Gives up a call whose client has gone. */
-    void cancel(RequestId call) {
-        cancel(session, call).whenComplete((done, failure) -> logged("told of a cancellation", failure));
+    void giveUp(RequestId call) {
+        giveUp(session, call).whenComplete((done, failure) -> logged("told of a cancellation", failure));
     }
 
-    /** Gives up a call of a session; completes when whoever runs it knows. */
-    static CompletionStage<Void> cancel(Session session, RequestId call) {
+    /**
+     * Gives up a call of a session, which is this carrier's; completes when whoever runs it knows. The backend may still ask something
+     * for it: that must reach nobody else.
+     */
+    CompletionStage<Void> giveUp(Session running, RequestId call) {
+        if (use == Use.IN_TURN) {
+            retire();
+        }
         String body = "{\"jsonrpc\":\"2.0\",\"method\":\"" + CANCELLED + "\",\"params\":{\"requestId\":" + call.token()
                 + ",\"reason\":\"its client does not want it any more\"}}";
         InboundMessage notification = new InboundMessage(
@@ -368,7 +373,7 @@ public final class Carrier {
                 body.getBytes(UTF_8),
                 JournalChange.NONE,
                 InboundMessage.NO_CONTEXT);
-        return session.cancel(call, notification);
+        return running.cancel(call, notification);
     }
 
     /** What is done beside a request fails without it. */

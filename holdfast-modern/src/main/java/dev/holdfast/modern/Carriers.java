@@ -7,6 +7,7 @@ import dev.holdfast.Lifetime;
 import dev.holdfast.Opening;
 import dev.holdfast.Refusal;
 import dev.holdfast.Session;
+import dev.holdfast.SessionState;
 import dev.holdfast.Unavailable;
 import dev.holdfast.engine.SessionEngine;
 import dev.holdfast.json.RequestMeta;
@@ -121,8 +122,8 @@ public final class Carriers {
         this.engine = engine;
         this.answering = answering;
         this.alone = alone;
-        // one that carries more than one request is ended here, by its use
-        this.lifetime = lifetime.withGrace(keep).withIdle(alone ? IDLE : keep);
+        // those that nobody uses are ended here, by their use
+        this.lifetime = lifetime.withGrace(keep).withIdle(keep);
     }
 
     /** Begins to end those that nobody uses. Call it once. */
@@ -157,10 +158,12 @@ public final class Carriers {
         return ended;
     }
 
-    /** The carrier that a session is; one of another node, or of an earlier process, ends when its call is done. */
+    /** The carrier that a session is. */
     Carrier of(Session session) {
         Carrier known = bySession.get(session.id());
-        return known == null ? carrier(session, introduction(), new ToolHeaders(), Use.ONCE) : known;
+        return known == null
+                ? carrier(session, introduction(), new ToolHeaders(), alone ? Use.ONCE : Use.ELSEWHERE)
+                : known;
     }
 
     private Carrier carrier(Session session, ServerIntroduction introduction, ToolHeaders headers, Use use) {
@@ -230,12 +233,12 @@ public final class Carriers {
         Carrier carrier = taken.carrier;
         return engine.find(carrier.session().id(), key.principal)
                 .whenComplete((finding, failure) -> {
-                    if (!(finding instanceof Finding.Found)) {
+                    if (!isThere(carrier, finding)) {
                         carrier.leave();
                     }
                 })
                 .thenCompose(finding -> {
-                    if (finding instanceof Finding.Found) {
+                    if (isThere(carrier, finding)) {
                         return CompletableFuture.completedFuture(taken);
                     } else if (finding instanceof Unavailable unavailable) {
                         return CompletableFuture.completedFuture(new Full(unavailable.reason()));
@@ -243,6 +246,11 @@ public final class Carriers {
                     carrier.retire();
                     return place(key, context);
                 });
+    }
+
+    /** One that was parked meanwhile is there again as another. */
+    private static boolean isThere(Carrier carrier, @Nullable Finding finding) {
+        return finding instanceof Finding.Found && carrier.session().state() != SessionState.CLOSED;
     }
 
     private CompletionStage<Taking> open(Key key, Object context) {

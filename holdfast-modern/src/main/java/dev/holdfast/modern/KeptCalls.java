@@ -131,7 +131,7 @@ public final class KeptCalls {
                             .flatMap(state -> state.questions().stream())
                             .anyMatch(question -> keys.contains(question.key()));
             if (waits) {
-                carrier.cancel(note.request());
+                carrier.giveUp(note.request());
             }
         });
     }
@@ -224,7 +224,7 @@ public final class KeptCalls {
 
     /** Gives up a task; completes when that is known to whoever runs it. */
     public CompletionStage<Void> cancel(KeptCall call) {
-        return Carrier.cancel(call.session, call.state.note().request());
+        return carriers.of(call.session).giveUp(call.session, call.state.note().request());
     }
 
     /** Attaches the client of a retry to what follows in its call. */

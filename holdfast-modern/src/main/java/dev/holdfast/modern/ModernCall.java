@@ -12,6 +12,7 @@ import dev.holdfast.spi.Event;
 import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.RequestId;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -38,6 +39,8 @@ import org.jspecify.annotations.Nullable;
 public final class ModernCall implements ModernStream {
     /** What is asked within this time is asked together. */
     private static final long TOGETHER_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+    /** How long a call is kept of which its client has not heard that it is. */
+    private static final Duration UNKNOWN = Duration.ofMinutes(1);
     /** The requests that may be answered by a wish for input. */
     private static final Set<String> MAY_ASK = Set.of("tools/call", "prompts/get", "resources/read");
     /** What concerns no call, though a backend may send it during one. */
@@ -223,11 +226,15 @@ public final class ModernCall implements ModernStream {
             // nothing counts as delivered
             return Close.BROKEN;
         }
-        boolean givenUp = how == Close.BROKEN || refused;
-        if (givenUp) {
-            carrier.cancel(note.request());
+        if (how == Close.BROKEN || refused) {
+            Call present = call;
+            if (present != null && noting.get()) {
+                // nobody knows of what was noted
+                carrier.keep(note.nonce(), UNKNOWN, present.stream());
+            }
+            carrier.giveUp(note.request());
         }
-        carrier.done(givenUp);
+        carrier.done();
         return how;
     }
 }

@@ -352,6 +352,9 @@ final class ModernHttp {
     private record RequestReader(StreamReader reader, ModernCall call) implements StreamReader {
         @Override
         public void close(Close how) {
+            if (how == Close.BROKEN && reader.read(1) instanceof End end && end.reason() == EndReason.SUPERSEDED) {
+                call.superseded();
+            }
             reader.close(call.closed(how));
         }
 
@@ -382,11 +385,7 @@ final class ModernHttp {
 
         @Override
         public Next read(int maxBytes) {
-            Next next = reader.read(maxBytes);
-            if (next instanceof End end && end.reason() == EndReason.SUPERSEDED) {
-                call.superseded();
-            }
-            return next;
+            return reader.read(maxBytes);
         }
 
         @Override

@@ -9,6 +9,8 @@ import dev.holdfast.NodeLimits;
 import dev.holdfast.SessionLimits;
 import dev.holdfast.mcp.HoldfastTransportProvider;
 import dev.holdfast.servlet.EdgeOptions;
+import dev.holdfast.servlet.Isolation;
+import dev.holdfast.servlet.Protocols;
 import java.io.InputStream;
 import java.time.Duration;
 import java.util.List;
@@ -69,6 +71,10 @@ class EveryPropertyTest {
                 "7m",
                 Optional.of(Duration.ofMinutes(7)),
                 settings -> settings.keepAliveInterval().map(Setting::value));
+        edge("protocols", "both", Protocols.BOTH, EdgeOptions::protocols);
+        edge("isolation", "principal", Isolation.PRINCIPAL, EdgeOptions::isolation);
+        edge("tasks.after", "7s", Duration.ofSeconds(7), EdgeOptions::taskAfter);
+        edge("tasks.retention", "7m", Duration.ofMinutes(7), EdgeOptions::taskRetention);
         edge("disallow-delete", "true", false, EdgeOptions::allowDelete);
         is("immediate-execution", "true", true, TransportSettings::immediateExecution);
         life("reconnect-grace-period", "7m", Duration.ofMinutes(7), Lifetime::grace);
