@@ -1,4 +1,4 @@
-// The examples that a script starts, under cuts every 700 ms, and over a restart; the client of Spring AI over a restart; the project that docs/spring.md writes; the example of a cluster.
+// The examples that a script starts, under cuts every 700 ms, and over a restart; the client of Spring AI over a restart; a task over kill -9; the project that docs/spring.md writes; the example of a cluster.
 // Runs alone, for it builds in the folders that others run from.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -48,6 +48,16 @@ test('examples/spring-ai-client/run', { timeout: 420_000 }, async t => {
 
   const answered = [...client.log.matchAll(/^day \d+: \S*run=\d+: sunny in Bern/gm)].length;
   assert.ok(answered >= 19, client.log); // a call that was sent as the server ended may have been executed or not
+});
+
+test('examples/durable-task/run', { timeout: 120_000 }, async () => {
+  const cwd = fileURLToPath(new URL('../..', import.meta.url));
+  const { stdout } = await run('examples/durable-task/run', { cwd, timeout: 110_000, env: { ...process.env, PORT: String(await freePort()) } });
+
+  const told = stdout.slice(stdout.lastIndexOf('# what the client was told')).trim().split('\n').slice(1);
+  const ids = new Set(told.slice(0, -1).map(line => line.split(' ')[1]));
+  assert.deepEqual([told[0].split(' ')[0], told.at(-2).split(' ')[0], told.at(-1)], ['working', 'completed', 'read in 6 steps'], stdout);
+  assert.equal(ids.size, 1, stdout);
 });
 
 test('the project of docs/spring.md, and its client', { timeout: 420_000 }, async t => {

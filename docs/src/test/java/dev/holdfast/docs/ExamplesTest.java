@@ -9,7 +9,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** The pages and the examples agree. */
 class ExamplesTest {
     @ParameterizedTest
-    @ValueSource(strings = {"plain-sdk", "spring-ai", "spring-ai-client", "stdio", "cluster", "kill-9"})
+    @ValueSource(strings = {"plain-sdk", "spring-ai", "spring-ai-client", "stdio", "cluster", "kill-9", "durable-task"})
     void theReadmeNamesTheCommandOfEachExample(String example) {
         assertThat(Page.at("examples/" + example + "/run").path()).isExecutable();
         assertThat(Page.at("README.md").text()).contains("examples/" + example + "/run");
