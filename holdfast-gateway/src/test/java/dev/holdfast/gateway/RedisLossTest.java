@@ -78,7 +78,8 @@ class RedisLossTest {
     @CsvSource({"started, false", "with progress, true", "answered and unread, true", "answered and read, false"})
     void theSetOfASessionsEventsIsGone(String state, boolean misses) {
         HttpPeer here = HttpPeer.connected(one.url());
-        String slow = call("slow", "'ms':900,'steps':3");
+        // what it tells next while nobody reads must not be its response already
+        String slow = call("slow", state.equals("with progress") ? "'ms':4000,'steps':10" : "'ms':900,'steps':3");
         String cursor;
         if (state.equals("started")) {
             cursor = brokenOff(here, call("slow", "'ms':900,'steps':1"), "");
