@@ -1,13 +1,25 @@
 package dev.holdfast;
 
+import java.util.Optional;
+
 /** What became of a client's wish to read a stream. */
 public sealed interface Resume {
+    /** The reader that was attached to a stream, be it behind a gap of which it tells; empty if none was. */
+    default Optional<StreamReader> attached() {
+        return Optional.empty();
+    }
+
     /**
      * Nothing is missing: the reader goes on right after the cursor.
      *
      * @param reader the reader; an older one of that stream has ended
      */
-    record Resumed(StreamReader reader) implements Resume {}
+    record Resumed(StreamReader reader) implements Resume {
+        @Override
+        public Optional<StreamReader> attached() {
+            return Optional.of(reader);
+        }
+    }
 
     /**
      * Something after the cursor was dropped or lost. The reader carries every kept event after it, in order; where the
@@ -15,7 +27,12 @@ public sealed interface Resume {
      *
      * @param reader the reader; an older one of that stream has ended
      */
-    record Gap(StreamReader reader) implements Resume {}
+    record Gap(StreamReader reader) implements Resume {
+        @Override
+        public Optional<StreamReader> attached() {
+            return Optional.of(reader);
+        }
+    }
 
     /** The cursor is at the end of a stream that is complete: there is nothing to come back for. */
     record Ended() implements Resume {}

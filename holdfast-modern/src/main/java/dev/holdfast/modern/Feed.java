@@ -1,6 +1,5 @@
 package dev.holdfast.modern;
 
-import dev.holdfast.Resume;
 import dev.holdfast.StreamReader;
 import dev.holdfast.json.JsonParts;
 import dev.holdfast.spi.Event;
@@ -8,6 +7,7 @@ import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.InboundMessage;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -42,17 +42,14 @@ final class Feed implements StreamReader.Waker {
     /** Begins to read; completes with whether it could. */
     CompletionStage<Boolean> begin() {
         return carrier.session().listen().thenApply(resume -> {
-            StreamReader begun = resume instanceof Resume.Resumed resumed
-                    ? resumed.reader()
-                    : resume instanceof Resume.Gap gap ? gap.reader() : null;
-            if (begun == null) {
-                over = true;
-                return false;
-            }
-            reader = begun;
-            begun.wakeWith(this);
-            wake();
-            return true;
+            Optional<StreamReader> attached = resume.attached();
+            over = attached.isEmpty();
+            attached.ifPresent(begun -> {
+                reader = begun;
+                begun.wakeWith(this);
+                wake();
+            });
+            return attached.isPresent();
         });
     }
 

@@ -163,7 +163,7 @@ final class HttpSse extends Protocol {
                     ? begin(exchange)
                     : exchange.whenAttached(
                             session.get().resume(after),
-                            resume -> Exchange.reader(resume)
+                            resume -> resume.attached()
                                     .map(reader ->
                                             listen(exchange, session.get().id(), reader))
                                     .orElseGet(() -> begin(exchange)));
@@ -176,7 +176,7 @@ final class HttpSse extends Protocol {
                 Session session = awaiting.session();
                 return exchange.whenAttached(
                         session.listen(),
-                        resume -> Exchange.reader(resume)
+                        resume -> resume.attached()
                                 .map(reader -> listen(exchange, session.id(), reader))
                                 .orElseGet(() -> exchange.reply(unknown(session.id()))));
             }

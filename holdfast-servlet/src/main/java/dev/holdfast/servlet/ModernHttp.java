@@ -184,7 +184,7 @@ final class ModernHttp {
                         ModernCall left = kept.begun(carrier, accepted.call(), message, meta, request);
                         accepted.call()
                                 .reader()
-                                .ifPresent(reader -> reader.close(left.closed(StreamReader.Close.BROKEN)));
+                                .ifPresent(reader -> new RequestReader(reader, left).close(StreamReader.Close.BROKEN));
                     } else {
                         carrier.release();
                     }
@@ -332,20 +332,28 @@ final class ModernHttp {
     }
 
     private NextStep goOn(Exchange exchange, KeptCalls.KeptCall call, Envelope message, RequestMeta meta) {
-        return exchange.whenAttached(kept.comeBack(call), resume -> {
-            Optional<StreamReader> reader = Exchange.reader(resume);
-            if (reader.isPresent()) {
-                stream(exchange, reader.get(), kept.goesOn(call, message, meta), null)
-                        .ifPresent(SseConnection::start);
-                return NextStep.DONE;
-            }
-            return resume instanceof Resume.Closed closed
-                    ? exchange.reply(closed.reason())
-                    : invalid(
-                            exchange,
-                            message.id().orElseThrow(),
-                            "requestState names no request that waits for answers");
-        });
+        return exchange.when(
+                kept.comeBack(call),
+                resume -> {
+                    Optional<StreamReader> reader = resume.attached();
+                    if (reader.isPresent()) {
+                        stream(exchange, reader.get(), kept.goesOn(call, message, meta), null)
+                                .ifPresent(SseConnection::start);
+                        return NextStep.DONE;
+                    }
+                    return resume instanceof Resume.Closed closed
+                            ? exchange.reply(closed.reason())
+                            : invalid(
+                                    exchange,
+                                    message.id().orElseThrow(),
+                                    "requestState names no request that waits for answers");
+                },
+                resume -> {
+                    resume.attached()
+                            .ifPresent(reader -> new RequestReader(reader, kept.goesOn(call, message, meta))
+                                    .close(StreamReader.Close.BROKEN));
+                    return false;
+                });
     }
 
     /** The reader of one request's stream: what its end means is for the request to say. */

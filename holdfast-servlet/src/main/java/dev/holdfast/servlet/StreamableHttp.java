@@ -133,7 +133,7 @@ final class StreamableHttp extends Protocol {
     }
 
     private NextStep attach(Exchange exchange, Session session, Resume resume) {
-        Optional<StreamReader> reader = Exchange.reader(resume);
+        Optional<StreamReader> reader = resume.attached();
         if (reader.isPresent()) {
             stream(exchange, reader.get(), () -> framing(exchange, session), null, null)
                     .ifPresent(SseConnection::startNow);

@@ -225,16 +225,9 @@ public final class Exchange {
     /** Goes on when a reader is attached, or cannot be; a reader whose client has left meanwhile is closed. */
     public NextStep whenAttached(CompletionStage<Resume> stage, Function<Resume, NextStep> then) {
         return when(stage, then, resume -> {
-            reader(resume).ifPresent(reader -> reader.close(StreamReader.Close.BROKEN));
+            resume.attached().ifPresent(reader -> reader.close(StreamReader.Close.BROKEN));
             return false;
         });
-    }
-
-    /** The reader that was attached to a stream, be it behind a gap of which it tells; empty if none was. */
-    public static Optional<StreamReader> reader(Resume resume) {
-        return resume instanceof Resume.Resumed resumed
-                ? Optional.of(resumed.reader())
-                : resume instanceof Resume.Gap gap ? Optional.of(gap.reader()) : Optional.empty();
     }
 
     /** Hands a call to its backend, on this thread if the request stays on it. */

@@ -138,8 +138,6 @@ public final class ModernFraming implements Framing {
         }
         SseFrames frames = new SseFrames();
         add(frames, stream.ended(why));
-        byte[] all = new byte[frames.size()];
-        frames.take(all.length).get(all);
-        return all;
+        return frames.takeAll();
     }
 }

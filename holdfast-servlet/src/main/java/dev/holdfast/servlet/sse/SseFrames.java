@@ -112,6 +112,13 @@ final class SseFrames {
         }
     }
 
+    /** Takes everything, as one array. */
+    byte[] takeAll() {
+        byte[] all = new byte[size()];
+        take(all.length).get(all);
+        return all;
+    }
+
     /**
      * Takes the next bytes.
      *

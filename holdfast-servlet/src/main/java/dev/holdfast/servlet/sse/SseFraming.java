@@ -57,9 +57,7 @@ public record SseFraming(String endpoint, String session, boolean ids, boolean t
     public static byte[] body(byte[] json) {
         SseFrames frames = new SseFrames();
         frames.addEvent("", "", json);
-        byte[] all = new byte[frames.size()];
-        frames.take(all.length).get(all);
-        return all;
+        return frames.takeAll();
     }
 
     @Override
