@@ -24,8 +24,9 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(120)
 class GatewayTaskTest {
     /**
-     * Has a tool that only reads, whose first run never ends, one whose runs never end, one that asks for a word and gives it back, one that asks for two, and one whose question comes after
-     * its call was cancelled. */
+     * Has a tool that only reads, whose first run never ends; one whose runs never end; one that takes a second; one that asks for a word
+     * and gives it back; one that asks for two; and one whose question comes after its call was cancelled.
+     */
     private static final String SERVER = """
             result() {
               id=${line#*'"id":'}
@@ -40,6 +41,7 @@ class GatewayTaskTest {
                 *'"method":"tools/list"'*) result '{"tools":[{"name":"read","annotations":{"readOnlyHint":true}},{"name":"write"},{"name":"ask"}]}' ;;
                 *'"name":"read"'*) echo read >> "$1"; if [ "$(grep -c read "$1")" -gt 1 ]; then result '{"content":[{"type":"text","text":"again"}]}'; fi ;;
                 *'"name":"write"'*) echo write >> "$1" ;;
+                *'"name":"slow"'*) sleep 1; result '{"content":[{"type":"text","text":"slow"}]}' ;;
                 *'"name":"late"'*) late=yes; echo late >> "$1" ;;
                 *'"name":"ask"'*)
                   asking=$line
@@ -141,6 +143,17 @@ class GatewayTaskTest {
         return last.get(0);
     }
 
+    /** Answers the question of a task with a word. */
+    private static void answer(URI url, String id, String asked, String word) {
+        Matcher key = Pattern.compile("\"inputRequests\":\\{\"(q\\d+)\"").matcher(asked);
+        assertThat(key.find()).as(asked).isTrue();
+        task(
+                url,
+                "tasks/update",
+                id,
+                ",'inputResponses':{'" + key.group(1) + "':{'action':'accept','content':{'word':'" + word + "'}}}");
+    }
+
     private static Predicate<String> status(String status) {
         return task -> task.contains("\"status\":\"" + status + "\"");
     }
@@ -173,13 +186,7 @@ class GatewayTaskTest {
         URI url = serving();
         String id = begun(url, "ask", ASKED);
         String asked = until(url, id, status("input_required"));
-        Matcher key = Pattern.compile("\"inputRequests\":\\{\"(q\\d+)\"").matcher(asked);
-        assertThat(key.find()).as(asked).isTrue();
-        task(
-                url,
-                "tasks/update",
-                id,
-                ",'inputResponses':{'" + key.group(1) + "':{'action':'accept','content':{'word':'Ann'}}}");
+        answer(url, id, asked, "Ann");
         String completed = until(url, id, status("completed"));
 
         String again = until(restarted(), id, status("completed"));
@@ -198,18 +205,24 @@ class GatewayTaskTest {
         }
         for (String id : ids) {
             String asked = until(url, id, status("input_required"));
-            Matcher key = Pattern.compile("\"inputRequests\":\\{\"(q\\d+)\"").matcher(asked);
-            assertThat(key.find()).as(asked).isTrue();
-            String word = "w" + ids.indexOf(id);
-            task(
-                    url,
-                    "tasks/update",
-                    id,
-                    ",'inputResponses':{'" + key.group(1) + "':{'action':'accept','content':{'word':'" + word + "'}}}");
+            answer(url, id, asked, "w" + ids.indexOf(id));
         }
         for (String id : ids) {
             assertThat(until(url, id, status("completed"))).contains("\"text\":\"w" + ids.indexOf(id) + "\"");
         }
+    }
+
+    @Test
+    void aSessionThatWasParkedWithATaskIsInNobodysWay() throws Exception {
+        URI url = serving("--park-after", "10s");
+        String id = begun(url, "slow", ASKED);
+        until(url, id, status("completed"));
+        Wait.until("it is parked", () -> peer(url, "", "").get("/stats").body().contains("\"parked\":1"));
+
+        String next = begun(url, "ask", ASKED);
+
+        assertThat(task(url, "tasks/get", id, "")).contains("\"text\":\"slow\"");
+        assertThat(until(url, next, status("input_required"))).contains("who?");
     }
 
     @Test

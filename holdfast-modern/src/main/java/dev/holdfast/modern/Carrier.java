@@ -5,6 +5,7 @@ import static java.util.concurrent.TimeUnit.MILLISECONDS;
 
 import dev.holdfast.Call;
 import dev.holdfast.EventId;
+import dev.holdfast.Resume;
 import dev.holdfast.Session;
 import dev.holdfast.Session.KeptStream;
 import dev.holdfast.StreamReader;
@@ -68,6 +69,7 @@ public final class Carrier {
     private final ServerIntroduction introduction;
     private final ToolHeaders tools;
     private final Use use;
+    private final Duration longestCall;
     /** Gives answers to the backend; a handler may go on there. */
     private final Executor answering;
 
@@ -78,6 +80,9 @@ public final class Carrier {
     private int listening;
     /** What forgets the calls for which somebody may come back, by the nonces of their notes. */
     private final Map<String, Future<?>> kept = new HashMap<>(0);
+
+    /** When its last request came, and when its last was over. */
+    private long began;
 
     private long since;
     private boolean retired;
@@ -91,12 +96,15 @@ public final class Carrier {
             ServerIntroduction introduction,
             ToolHeaders tools,
             Use use,
+            Duration longestCall,
             Executor answering) {
         this.engine = engine;
         this.session = session;
         this.introduction = introduction;
         this.tools = tools;
         this.use = use;
+        this.longestCall = longestCall;
+        this.began = engine.clock().getAsLong();
         this.answering = answering;
     }
 
@@ -129,6 +137,7 @@ public final class Carrier {
     synchronized boolean enter() {
         boolean takes = !retired && !ended && running < most(use) && kept.size() < MOST_KEPT;
         running += takes ? 1 : 0;
+        began = takes ? engine.clock().getAsLong() : began;
         return takes;
     }
 
@@ -137,11 +146,12 @@ public final class Carrier {
         running += requests;
     }
 
-    /** The call of a request is over, or there was none. */
+    /** The call of a request is over, or there was none. One that its limit has ended may still ask something. */
     public void leave() {
         synchronized (this) {
             running--;
             since = engine.clock().getAsLong();
+            retired |= use == Use.IN_TURN && since - began >= longestCall.toNanos();
         }
         endIfRetired();
     }
@@ -211,14 +221,33 @@ public final class Carrier {
     /** The session forgets what is kept of a stream: it is told that its reader has everything. */
     private void forget(String nonce, StreamId stream) {
         session.kept(stream)
-                .thenAccept(found -> found.map(KeptStream::events)
+                .thenCompose(found -> found.map(KeptStream::events)
                         .filter(events -> !events.isEmpty())
                         .map(events -> events.get(events.size() - 1))
-                        .ifPresent(last -> session.resume(new EventId(stream, last.epoch(), last.offset()))))
+                        .map(last -> session.resume(new EventId(stream, last.epoch(), last.offset())))
+                        .orElse(CompletableFuture.completedFuture(new Resume.Unknown())))
+                .thenAccept(resume -> resume.attached().ifPresent(Carrier::readAll))
                 .whenComplete((done, failure) -> {
                     logged("relieved of a call", failure);
                     unkeep(nonce);
                 });
+    }
+
+    private static void readAll(StreamReader reader) {
+        StreamReader.Next next;
+        do {
+            next = reader.read(READ_BYTES);
+        } while (next instanceof StreamReader.Events);
+        reader.close(StreamReader.Close.IN_ORDER);
+    }
+
+    /** Its session has ended, or is another now. */
+    void gone() {
+        synchronized (this) {
+            ended = true;
+            kept.values().forEach(end -> end.cancel(false));
+            kept.clear();
+        }
     }
 
     private synchronized boolean isUnused() {

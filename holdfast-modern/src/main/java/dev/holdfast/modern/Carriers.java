@@ -161,13 +161,13 @@ public final class Carriers {
     /** The carrier that a session is. */
     Carrier of(Session session) {
         Carrier known = bySession.get(session.id());
-        return known == null
+        return known == null || known.session().state() == SessionState.CLOSED
                 ? carrier(session, introduction(), new ToolHeaders(), alone ? Use.ONCE : Use.ELSEWHERE)
                 : known;
     }
 
     private Carrier carrier(Session session, ServerIntroduction introduction, ToolHeaders headers, Use use) {
-        return new Carrier(engine, session, introduction, headers, use, answering);
+        return new Carrier(engine, session, introduction, headers, use, lifetime.call(), answering);
     }
 
     /** What the backend has said of itself last. */
@@ -243,7 +243,7 @@ public final class Carriers {
                     } else if (finding instanceof Unavailable unavailable) {
                         return CompletableFuture.completedFuture(new Full(unavailable.reason()));
                     }
-                    carrier.retire();
+                    carrier.gone();
                     return place(key, context);
                 });
     }

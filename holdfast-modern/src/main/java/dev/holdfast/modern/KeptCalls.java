@@ -229,12 +229,15 @@ public final class KeptCalls {
 
     /** Attaches the client of a retry to what follows in its call. */
     public CompletionStage<Resume> comeBack(KeptCall call) {
-        Future<?> end = parked.remove(call.state.note().nonce());
-        if (end != null) {
-            end.cancel(false);
-        }
+        String nonce = call.state.note().nonce();
         return call.session.resume(call.named.position()).thenApply(resume -> {
-            carriers.of(call.session).unkeep(call.state.note().nonce());
+            if (resume.attached().isPresent()) {
+                Future<?> end = parked.remove(nonce);
+                if (end != null) {
+                    end.cancel(false);
+                }
+                carriers.of(call.session).unkeep(nonce);
+            }
             return resume;
         });
     }
