@@ -5,8 +5,13 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.mcp.client.ClientListener;
 import dev.holdfast.mcp.client.HoldfastClientTransport;
+import dev.holdfast.spring.properties.HoldfastProperties;
 import dev.holdfast.spring.properties.InvalidPropertyException;
 import io.modelcontextprotocol.client.transport.HttpClientStreamableHttpTransport;
+import java.io.File;
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.AfterAll;
@@ -69,6 +74,25 @@ class ClientSettingsTest {
                 .onGap();
 
         assertThat(output).contains("a listener of the connection weather failed", "by the test");
+    }
+
+    @Test
+    void theNamesOfTheServersPropertiesAreReadWithoutTheServersModules() throws Exception {
+        String server = ".*/holdfast-(core|cluster|modern|servlet|mcp-sdk)[/-].*";
+        List<URL> client = new ArrayList<>();
+        for (String entry : System.getProperty("java.class.path").split(File.pathSeparator)) {
+            URL url = new File(entry).toURI().toURL();
+            if (!url.getPath().matches(server)) {
+                client.add(url);
+            }
+        }
+        try (URLClassLoader loader =
+                new URLClassLoader(client.toArray(URL[]::new), ClassLoader.getPlatformClassLoader())) {
+            assertThatThrownBy(() -> loader.loadClass("dev.holdfast.servlet.EdgeOptions"))
+                    .isInstanceOf(ClassNotFoundException.class);
+            assertThat(loader.loadClass(HoldfastProperties.class.getName()).getRecordComponents())
+                    .isNotEmpty();
+        }
     }
 
     @Test

@@ -1,7 +1,5 @@
 package dev.holdfast.spring.properties;
 
-import dev.holdfast.servlet.Isolation;
-import dev.holdfast.servlet.Protocols;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -11,7 +9,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 import org.springframework.util.unit.DataSize;
 
 /**
- * Every knob of Holdfast in a Spring Boot application.
+ * Every knob of Holdfast in a Spring Boot application. An application that is only a client reads their names too, without the modules
+ * of the server: no type of theirs occurs here.
  *
  * @param enabled Whether Holdfast takes the place of the MCP server's transport
  * @param mcpEndpoint The path that is served; a pattern is not taken. Default:
@@ -52,6 +51,24 @@ public record HoldfastProperties(
         @DefaultValue Tasks tasks,
         @DefaultValue Store store,
         @DefaultValue Shutdown shutdown) {
+
+    /** Which revisions of MCP are served. */
+    public enum Protocols {
+        /** Those with sessions, up to 2025-11-25. */
+        LEGACY,
+        /** All. */
+        BOTH,
+        /** Those without sessions, from 2026-07-28 on. */
+        MODERN
+    }
+
+    /** Which requests of a revision without sessions share a connection to the server. */
+    public enum Isolation {
+        /** None. */
+        REQUEST,
+        /** Those of one principal whose clients declare the same capabilities. */
+        PRINCIPAL
+    }
 
     /**
      * How long sessions live.

@@ -9,6 +9,7 @@ import dev.holdfast.SessionLimits;
 import dev.holdfast.mcp.HoldfastTransportProviderBuilder;
 import dev.holdfast.servlet.EdgeOptions;
 import dev.holdfast.servlet.HttpSseOptions;
+import dev.holdfast.servlet.Isolation;
 import dev.holdfast.servlet.Protocols;
 import dev.holdfast.spi.SessionStore;
 import java.time.Duration;
@@ -59,9 +60,10 @@ public record TransportSettings(
                 properties.keepAliveInterval(),
                 springAi.flatMap(SpringAiServer::keepAliveInterval),
                 springAi.isPresent() ? Duration.ZERO : PLAIN_KEEP_ALIVE);
-        List<Setting<String>> ssePaths = properties.sse().enabled() && properties.protocols() != Protocols.MODERN
-                ? ssePaths(properties.sse(), springAi)
-                : List.of();
+        List<Setting<String>> ssePaths =
+                properties.sse().enabled() && properties.protocols() != HoldfastProperties.Protocols.MODERN
+                        ? ssePaths(properties.sse(), springAi)
+                        : List.of();
         return new TransportSettings(
                 properties,
                 first(
@@ -154,7 +156,8 @@ public record TransportSettings(
         turn("holdfast.request.deadline", request.deadline(), edge::requestDeadline);
         turn("holdfast.request.allowed-hosts", request.allowedHosts(), edge::allowedHosts);
         turn("holdfast.request.allowed-origins", request.allowedOrigins(), edge::allowedOrigins);
-        edge.protocols(properties.protocols()).isolation(properties.isolation());
+        edge.protocols(Protocols.valueOf(properties.protocols().name()));
+        edge.isolation(Isolation.valueOf(properties.isolation().name()));
         turn("holdfast.tasks.after", properties.tasks().after(), edge::taskAfter);
         turn("holdfast.tasks.retention", properties.tasks().retention(), edge::taskRetention);
         boolean keepsSessions = first(
