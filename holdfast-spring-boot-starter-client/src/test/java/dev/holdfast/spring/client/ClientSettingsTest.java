@@ -80,7 +80,7 @@ class ClientSettingsTest {
     void theNamesOfTheServersPropertiesAreReadWithoutTheServersModules() throws Exception {
         String server = ".*/holdfast-(core|cluster|modern|servlet|mcp-sdk)[/-].*";
         List<URL> client = new ArrayList<>();
-        for (String entry : System.getProperty("java.class.path").split(File.pathSeparator)) {
+        for (String entry : System.getProperty("java.class.path").split(File.pathSeparator, -1)) {
             URL url = new File(entry).toURI().toURL();
             if (!url.getPath().matches(server)) {
                 client.add(url);
