@@ -1,5 +1,6 @@
 package dev.holdfast;
 
+import dev.holdfast.SessionLifecycleListener.TaskEvent;
 import java.util.Map;
 
 /**
@@ -8,6 +9,7 @@ import java.util.Map;
  *
  * @param sessions sessions in memory
  * @param states the same by state; those that have ended and are not forgotten yet are not among them
+ * @param carriers those of the sessions in memory that carry requests of a revision without sessions
  * @param connections connections that read a stream
  * @param parked sessions that have left memory and wait in the store; those of an earlier process count once somebody has asked for
  *     them; always 0 where nodes share the store
@@ -28,10 +30,12 @@ import java.util.Map;
  * @param replayed messages that were kept for a client when it came to read a stream, and are sent to it then
  * @param restored sessions that got a fresh backend
  * @param writeStalls how often the peer of a connection took no bytes, by what became of it
+ * @param tasks what happened to calls whose clients have handles
  */
 public record EngineStats(
         int sessions,
         Map<SessionState, Integer> states,
+        int carriers,
         int connections,
         int parked,
         int runningCalls,
@@ -49,11 +53,13 @@ public record EngineStats(
         long superseded,
         long replayed,
         long restored,
-        Map<WriteStall, Long> writeStalls) {
+        Map<WriteStall, Long> writeStalls,
+        Map<TaskEvent, Long> tasks) {
 
     public EngineStats {
         states = Map.copyOf(states);
         writeStalls = Map.copyOf(writeStalls);
+        tasks = Map.copyOf(tasks);
         ended = Map.copyOf(ended);
         refused = Map.copyOf(refused);
     }

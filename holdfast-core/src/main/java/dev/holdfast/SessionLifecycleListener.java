@@ -83,6 +83,21 @@ public interface SessionLifecycleListener {
     /** A call ran longer than it may: its client got an error, and its backend was told to stop. */
     default void onCallTimedOut(String sessionId) {}
 
+    /** Something happened to a call of a revision without sessions whose client may come back for it; the session carries it. */
+    default void onTask(String sessionId, TaskEvent event) {}
+
     /** Something a client asked for was refused. */
     default void onRefused(Refusal reason) {}
+
+    /** What happened to a call of a revision without sessions whose client has a handle to come back for it. */
+    public enum TaskEvent {
+        /** Its client was given a task in the place of a result. */
+        CREATED,
+        /** Its client was asked for input in the place of a result. */
+        INPUT_REQUIRED,
+        /** Its client came back with the input, and reads on. */
+        INPUT_GIVEN,
+        /** Its client did not come back with the input for as long as it may take, and the call was given up. */
+        INPUT_MISSED
+    }
 }

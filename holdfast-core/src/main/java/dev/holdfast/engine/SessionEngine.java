@@ -10,6 +10,7 @@ import dev.holdfast.Quota;
 import dev.holdfast.Refusal;
 import dev.holdfast.Session;
 import dev.holdfast.SessionDescription;
+import dev.holdfast.SessionLifecycleListener.TaskEvent;
 import dev.holdfast.SessionState;
 import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.Termination;
@@ -39,6 +40,7 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
+import java.util.function.ToIntFunction;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -244,7 +246,8 @@ public final class SessionEngine implements AutoCloseable {
         Telemetry.Held held = new Telemetry.Held(
                 size(),
                 states(),
-                connections(),
+                sum(session -> session.kind().equals(SessionRecord.CARRIER) ? 1 : 0),
+                sum(session -> session.lifecycle().state().readers()),
                 registry.parked(),
                 live.running(),
                 memory.bytes(),
@@ -265,10 +268,8 @@ public final class SessionEngine implements AutoCloseable {
         return states;
     }
 
-    private int connections() {
-        return live.all().stream()
-                .mapToInt(session -> session.lifecycle().state().readers())
-                .sum();
+    private int sum(ToIntFunction<LiveSession> each) {
+        return live.all().stream().mapToInt(each).sum();
     }
 
     /**
@@ -278,6 +279,11 @@ public final class SessionEngine implements AutoCloseable {
      */
     public void refused(Refusal reason, String detail) {
         telemetry.refused(reason, detail);
+    }
+
+    /** Counts what happened to a call of a session whose client has a handle, and tells the listener. */
+    public void task(Session session, TaskEvent event) {
+        telemetry.task(session.id(), event);
     }
 
     /** Counts a connection of the edge whose peer takes no bytes. */

@@ -10,6 +10,7 @@ import dev.holdfast.Refusal;
 import dev.holdfast.RestoreOutcome;
 import dev.holdfast.Session;
 import dev.holdfast.SessionLifecycleListener;
+import dev.holdfast.SessionLifecycleListener.TaskEvent;
 import dev.holdfast.SessionState;
 import dev.holdfast.WriteStall;
 import dev.holdfast.log.EngineClock;
@@ -44,6 +45,7 @@ public final class Telemetry {
     private final LongAdder superseded = new LongAdder();
     private final LongAdder replayed = new LongAdder();
     private final Map<WriteStall, LongAdder> stalls = new EnumMap<>(WriteStall.class);
+    private final Map<TaskEvent, LongAdder> tasks = new EnumMap<>(TaskEvent.class);
     private final LongAdder restored = new LongAdder();
     private final LongAdder created = new LongAdder();
     private final LongAdder gaps = new LongAdder();
@@ -77,6 +79,9 @@ public final class Telemetry {
         }
         for (WriteStall kind : WriteStall.values()) {
             stalls.put(kind, new LongAdder());
+        }
+        for (TaskEvent event : TaskEvent.values()) {
+            tasks.put(event, new LongAdder());
         }
         for (Refusal reason : Refusal.values()) {
             refused.put(reason, new Told(new LongAdder(), new LogThrottle(1, clock)));
@@ -154,6 +159,12 @@ public final class Telemetry {
     /** The peer of a connection takes no bytes. */
     public void stalled(WriteStall kind) {
         of(stalls, kind).increment();
+    }
+
+    /** Something happened to a call whose client has a handle. */
+    public void task(String sessionId, TaskEvent event) {
+        of(tasks, event).increment();
+        tell(l -> l.onTask(sessionId, event));
     }
 
     /** A request is about to go to its backend. Who follows it from here on may throw. */
@@ -304,6 +315,7 @@ public final class Telemetry {
      *
      * @param sessions sessions in memory
      * @param states the same by state
+     * @param carriers those of them that carry requests of a revision without sessions
      * @param connections connections that read a stream
      * @param parked sessions that wait in the store
      * @param runningCalls requests that run
@@ -314,6 +326,7 @@ public final class Telemetry {
     public record Held(
             int sessions,
             Map<SessionState, Integer> states,
+            int carriers,
             int connections,
             int parked,
             int runningCalls,
@@ -328,6 +341,7 @@ public final class Telemetry {
         return new EngineStats(
                 held.sessions,
                 held.states,
+                held.carriers,
                 held.connections,
                 held.parked,
                 held.runningCalls,
@@ -345,7 +359,8 @@ public final class Telemetry {
                 superseded.sum(),
                 replayed.sum(),
                 restored.sum(),
-                sums(stalls));
+                sums(stalls),
+                sums(tasks));
     }
 
     private static <K extends Enum<K>> Map<K, Long> sums(Map<K, LongAdder> counts) {

@@ -3,6 +3,7 @@ package dev.holdfast.micrometer;
 import dev.holdfast.EndReason;
 import dev.holdfast.EngineStats;
 import dev.holdfast.Refusal;
+import dev.holdfast.SessionLifecycleListener.TaskEvent;
 import dev.holdfast.SessionState;
 import dev.holdfast.WriteStall;
 import io.micrometer.core.instrument.FunctionCounter;
@@ -48,6 +49,10 @@ final class EngineMeters {
             }
         }
         gauge("holdfast.sessions", byState, EngineStats::parked, "state", "parked");
+        gauge(
+                "holdfast.carriers",
+                "Those of the sessions that carry requests of a revision without sessions",
+                EngineStats::carriers);
         gauge("holdfast.connections", "Connections that read a stream", EngineStats::connections);
         gauge(
                 "holdfast.calls.running",
@@ -104,6 +109,14 @@ final class EngineMeters {
                     s -> s.writeStalls().getOrDefault(kind, 0L),
                     "outcome",
                     Tags.of(kind));
+        }
+        for (TaskEvent event : TaskEvent.values()) {
+            counter(
+                    "holdfast.tasks",
+                    "What happened to calls of a revision without sessions whose clients may come back for them",
+                    s -> s.tasks().getOrDefault(event, 0L),
+                    "event",
+                    Tags.of(event));
         }
         for (Refusal reason : Refusal.values()) {
             counter(
