@@ -1,5 +1,6 @@
 package dev.holdfast.benchmarks.compare;
 
+import dev.holdfast.benchmarks.load.HttpLoad;
 import dev.holdfast.benchmarks.load.SdkLoad;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -55,6 +56,12 @@ final class ComparedServers {
                         variant,
                         Integer.toString(port),
                         container));
+    }
+
+    /** The same, called by requests that name no session. */
+    Peer stateless(String kind, String variant, String container) {
+        return server(kind, variant, container)
+                .with((target, workload, meter) -> new HttpLoad(target, workload.stateless(), meter));
     }
 
     /** A node whose sessions are in the Redis of this address. */

@@ -55,6 +55,7 @@ final class Scenarios {
                 messages(),
                 spring(),
                 meters(),
+                stateless(),
                 others(),
                 store(),
                 redis(),
@@ -146,6 +147,19 @@ final class Scenarios {
                 List.of(peers.springMetered(), peers.springObserved(), peers.springHoldfast()),
                 List.of(new Trial(
                         Workload.ECHO, List.of(atLeast(0.97, RATE, "holdfast"), atMost(1.03, ALLOCATED, "holdfast")))));
+    }
+
+    /** Each request a session of its own, as by default, and one session for all of a principal. */
+    private Scenario stateless() {
+        List<Goal> goals = List.of(atLeast(0.8, RATE, "holdfast"));
+        return new Contest(
+                "stateless",
+                "calls of 2026-07-28, which name no session, beside those of a session",
+                List.of(
+                        peers.stateless("holdfast", "immediate", "jetty").named("stateless"),
+                        peers.stateless("principal", "immediate", "jetty"),
+                        peers.server("holdfast", "immediate", "jetty")),
+                List.of(new Trial(Workload.ECHO, goals)));
     }
 
     private Scenario others() {

@@ -11,6 +11,9 @@ import java.nio.channels.SocketChannel;
 
 /** One client that calls a tool, waits for the answer, and calls again on the same connection. */
 final class Caller {
+    private static final String STATELESS_REVISION = "2026-07-28";
+    private static final String ENVELOPE = "\"io.modelcontextprotocol/protocolVersion\":\"" + STATELESS_REVISION
+            + "\",\"io.modelcontextprotocol/clientCapabilities\":{},";
     private static final int FIRST_ID = 100_000_000;
     private static final int ID_DIGITS = 9;
     private static final int READ_BYTES = 256 << 10;
@@ -31,13 +34,18 @@ final class Caller {
         this.target = target;
         this.check = target.speaksMcp() ? AnswerCheck.ofId() : AnswerCheck.ofResult();
         this.id = FIRST_ID + index * 1_000_000;
+        boolean stateless = workload.sessions() == Workload.Sessions.NONE;
         String body = "{\"jsonrpc\":\"2.0\",\"id\":" + id + ",\"method\":\"tools/call\",\"params\":{\"name\":\""
                 + workload.tool() + "\",\"arguments\":" + workload.arguments()
-                + ",\"_meta\":{\"progressToken\":\"p\"}}}";
+                + ",\"_meta\":{" + (stateless ? ENVELOPE : "") + "\"progressToken\":\"p\"}}}";
         String head = "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:" + target.port()
                 + "\r\nContent-Type: application/json\r\n"
-                + "Accept: application/json, text/event-stream\r\nMcp-Session-Id: " + session + "\r\n"
-                + "MCP-Protocol-Version: " + Target.REVISION + "\r\nContent-Length: " + body.length() + "\r\n\r\n";
+                + "Accept: application/json, text/event-stream\r\n"
+                + (stateless
+                        ? "Mcp-Method: tools/call\r\nMcp-Name: " + workload.tool() + "\r\nMCP-Protocol-Version: "
+                                + STATELESS_REVISION
+                        : "Mcp-Session-Id: " + session + "\r\nMCP-Protocol-Version: " + Target.REVISION)
+                + "\r\nContent-Length: " + body.length() + "\r\n\r\n";
         this.request = ByteBuffer.wrap((head + body).getBytes(US_ASCII));
         this.idAt = head.length() + body.indexOf(Integer.toString(id));
         this.channel = connect();

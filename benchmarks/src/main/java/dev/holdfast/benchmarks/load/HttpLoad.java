@@ -42,6 +42,7 @@ public final class HttpLoad implements Load {
             String session = switch (workload.sessions()) {
                 case EACH -> targets.get((i + 1) % targets.size()).open();
                 case SHARED -> shared;
+                case NONE -> "";
             };
             Caller caller = new Caller(targets.get(i % targets.size()), workload, session, i);
             caller.register(selector);

@@ -16,7 +16,9 @@ public record Workload(String name, String tool, String arguments, int connectio
         /** Each connection has its own. */
         EACH,
         /** All connections share one. */
-        SHARED
+        SHARED,
+        /** There are none: each call is one of 2026-07-28. */
+        NONE
     }
 
     private static final int CONNECTIONS = 64;
@@ -45,6 +47,11 @@ public record Workload(String name, String tool, String arguments, int connectio
     /** Connections that call nothing, and listen. */
     public static Workload listening(String name, int connections) {
         return new Workload(name, "", "", connections, Sessions.EACH);
+    }
+
+    /** The same by requests that name no session. */
+    public Workload stateless() {
+        return new Workload(name, tool, arguments, connections, Sessions.NONE);
     }
 
     /** The same over another number of connections. */

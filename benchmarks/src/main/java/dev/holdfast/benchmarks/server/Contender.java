@@ -7,6 +7,7 @@ import dev.holdfast.redis.RedisStore;
 import dev.holdfast.rocksdb.RocksDbStore;
 import dev.holdfast.servlet.EdgeOptions;
 import dev.holdfast.servlet.HttpSseOptions;
+import dev.holdfast.servlet.Isolation;
 import dev.holdfast.spi.SessionStore.Durability;
 import io.modelcontextprotocol.server.transport.HttpServletStreamableServerTransportProvider;
 import io.modelcontextprotocol.spec.McpStreamableServerTransportProvider;
@@ -40,6 +41,8 @@ record Contender(
     static Contender of(String kind, Variant variant) {
         return switch (kind) {
             case "holdfast" -> holdfast(EdgeOptions.DEFAULT, variant);
+            case "principal" ->
+                holdfast(EdgeOptions.builder().isolation(Isolation.PRINCIPAL).build(), variant);
             case "resetting" ->
                 holdfast(EdgeOptions.builder().connectionReset(new JettyReset()).build(), variant);
             case "sse" ->
