@@ -3,7 +3,6 @@ import com.fasterxml.jackson.annotation.JsonTypeInfo;
 import dev.holdfast.mcp.HoldfastRequest;
 import dev.holdfast.mcp.HoldfastTransportProvider;
 import dev.holdfast.servlet.EdgeOptions;
-import dev.holdfast.servlet.Protocols;
 import io.modelcontextprotocol.json.McpJsonDefaults;
 import io.modelcontextprotocol.server.McpServer;
 import io.modelcontextprotocol.server.McpServerFeatures.SyncCompletionSpecification;
@@ -104,7 +103,7 @@ public class ConformanceServer {
 
     public static void main(String[] args) throws Exception {
         // what sleeps becomes a task, where its client takes one, and a first call does not
-        EdgeOptions edge = EdgeOptions.builder().protocols(Protocols.BOTH).taskAfter(Duration.ofMillis(300)).build();
+        EdgeOptions edge = EdgeOptions.builder().taskAfter(Duration.ofMillis(300)).build();
         HoldfastTransportProvider provider =
                 HoldfastTransportProvider.builder().edgeOptions(edge).mcpEndpoint("/mcp").build();
         McpServer.sync(provider)
@@ -236,8 +235,12 @@ public class ConformanceServer {
                     pause(500);
                     throw McpError.builder(-32603).message("The job broke the protocol.").build();
                 }),
-                tool("confirm_delete", NO_INPUT, (exchange, request) -> said("Deleted, said " + name(exchange, "confirm"))),
+                tool("confirm_delete", NO_INPUT, (exchange, request) -> {
+                    pause(500);
+                    return said("Deleted, said " + name(exchange, "confirm"));
+                }),
                 tool("multi_input", NO_INPUT, (exchange, request) -> {
+                    pause(500);
                     CompletableFuture<Object> first = CompletableFuture.supplyAsync(() -> name(exchange, "first"), THREADS);
                     return said(name(exchange, "second") + " and " + first.join());
                 }),

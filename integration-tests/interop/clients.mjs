@@ -12,6 +12,10 @@ const INFO = { name: 'holdfast-interop', version: '1.0.0' };
 const STREAMABLE = {
   'v1': capabilities => v1(new ClientV1(INFO, { capabilities })),
   'v2-legacy': capabilities => v2(new ClientV2(INFO, { capabilities, versionNegotiation: { mode: 'legacy' } })),
+};
+
+// It speaks the newest revision that a server has, which may be one without sessions.
+const NEWEST = {
   'v2-auto': capabilities => v2(new ClientV2(INFO, { capabilities, versionNegotiation: { mode: 'auto' } })),
 };
 
@@ -27,8 +31,9 @@ const HTTP_SSE_RESUMING = {
   'v2-sse-resuming': capabilities => ({ ...HTTP_SSE['v2-sse'](capabilities), fetch: withLastEventId() }),
 };
 
-const FLAVOURS = { ...STREAMABLE, ...HTTP_SSE, ...HTTP_SSE_RESUMING };
+const FLAVOURS = { ...STREAMABLE, ...NEWEST, ...HTTP_SSE, ...HTTP_SSE_RESUMING };
 
+/** Those with sessions. */
 export const CLIENTS = Object.keys(STREAMABLE);
 export const SSE_CLIENTS = Object.keys(HTTP_SSE);
 export const RESUMING_SSE_CLIENTS = Object.keys(HTTP_SSE_RESUMING);

@@ -8,22 +8,27 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { startGateway } from './gateway.mjs';
+import { COMMAND, startGateway } from './gateway.mjs';
 
 const SCENARIOS = 32;
 
-/** A tool that runs as a task only, a task whose call was asked before it was one, and what the SDK leaves out of a schema. */
-const NOT_SERVED = ['json-schema-2020-12', 'tasks-mrtr-composition', 'tasks-required-task-error'];
+/** A tool that runs as a task only, which no server of the SDK declares, and what the SDK leaves out of a schema. */
+const NOT_SERVED = ['json-schema-2020-12', 'tasks-required-task-error'];
 
-const SERVERS = {
-  'the conformance server': startServer,
-  'a gateway in front of it': async t => {
-    const server = await startServer(t);
-    const gateway = await startGateway({ flags: ['--upstream', server] });
-    t.after(() => gateway.stop());
-    return gateway.url;
-  },
+const SERVERS = { 'the conformance server': startServer, 'a gateway in front of it': t => startInFront(t, server => ({ flags: ['--upstream', server] })) };
+
+/** A stdio server does not say for which of its calls it asks something. */
+const STATELESS_SERVERS = {
+  ...SERVERS,
+  'a gateway in front of it over stdio': t => startInFront(t, server => ({ command: [COMMAND, 'connect', server] })),
 };
+
+async function startInFront(t, how) {
+  const { flags = [], command } = how(await startServer(t));
+  const gateway = await startGateway({ flags: ['--task-after', '300ms', ...flags], command });
+  t.after(() => gateway.stop());
+  return gateway.url;
+}
 
 /** Starts it on a free port; resolves to its URL. */
 async function startServer(t) {
@@ -56,8 +61,8 @@ for (const [name, start] of Object.entries(SERVERS)) test(`${name}: all scenario
   t.diagnostic(/^Total: .*$/m.exec(output)[0]);
 });
 
-test('the conformance server: what 2026-07-28 requires holds', { timeout: 180_000 }, async t => {
-  const { code, output } = await conformance(['server', '--url', await startServer(t), '--requirements', '2026-07-28'], t.signal, 'conformance-2026-07-28');
+for (const [name, start] of Object.entries(STATELESS_SERVERS)) test(`${name}: what 2026-07-28 requires holds`, { timeout: 180_000 }, async t => {
+  const { code, output } = await conformance(['server', '--url', await start(t), '--requirements', '2026-07-28'], t.signal, 'conformance-2026-07-28');
 
   assert.equal(code, 0, output);
   // what it runs beside, and does not score: the extension for tasks, and what is not decided yet

@@ -4,8 +4,8 @@ import { test } from 'node:test';
 import { connect } from './clients.mjs';
 import { startGateway } from './gateway.mjs';
 
-async function served(t) {
-  const gateway = await startGateway({ flags: ['--protocols', 'both'] });
+async function served(t, ...flags) {
+  const gateway = await startGateway({ flags });
   t.after(() => gateway.stop());
   return gateway;
 }
@@ -41,6 +41,15 @@ test('many of them at the same time get each its own answers', { timeout: 120_00
       }
     }),
   );
+});
+
+test('a client that knows both falls back where only sessions are served', { timeout: 60_000 }, async t => {
+  const client = await connected(t, 'v2-auto', await served(t, '--protocols', 'legacy'));
+
+  assert.match((await client.call('echo', { text: 'hello' })).text, /hello/);
+  assert.equal(client.initializes, 1);
+  assert.ok(client.sessionId);
+  await client.end();
 });
 
 for (const flavour of ['v1', 'v2-legacy']) test(`${flavour} notices nothing`, { timeout: 60_000 }, async t => {

@@ -75,11 +75,21 @@ final class Knobs {
     static final Knob<String> PROTOCOLS = serve(Knob.word(
             "--protocols",
             "WHICH",
-            "legacy",
+            "both",
             "which revisions are served: legacy has sessions, modern is 2026-07-28, which has none",
             "legacy",
             "both",
             "modern"));
+
+    static final Knob<String> ISOLATION = serve(Knob.word(
+            "--isolation",
+            "WHICH",
+            "principal",
+            "which requests of 2026-07-28 share a process or upstream session: none (request), those of a principal, or all"
+                    + " (shared), where the server keeps nothing",
+            "request",
+            "principal",
+            "shared"));
 
     static final Knob<Duration> TASK_AFTER = serve(Knob.time(
             "--task-after",

@@ -64,7 +64,13 @@ record ServeOptions(
                 .withRunningCalls(settings.get(Knobs.MAX_CALLS))
                 .withPrincipalShare(settings.get(Knobs.PRINCIPAL_SHARE));
         if (settings.get(Knobs.PROTOCOLS).equals("legacy")) {
-            settings.refuse(" needs --protocols both, or modern", Knobs.TASK_AFTER, Knobs.TASK_RETENTION);
+            settings.refuse(
+                    " needs --protocols both, or modern", Knobs.ISOLATION, Knobs.TASK_AFTER, Knobs.TASK_RETENTION);
+        }
+        if (settings.isGiven(Knobs.FORWARD_HEADER)) {
+            settings.refuse(
+                    " is not for --forward-header, with which no request goes on as another: leave one of them out",
+                    Knobs.ISOLATION);
         }
         return new ServeOptions(settings, limits, httpSse(settings), store, server);
     }
@@ -141,8 +147,10 @@ record ServeOptions(
                 .retryInterval(get(Knobs.RETRY))
                 .maxConnectionAge(get(Knobs.MAX_CONNECTION_AGE))
                 .protocols(Protocols.valueOf(get(Knobs.PROTOCOLS).toUpperCase(Locale.ROOT)))
-                // a child is a process, and a request with headers of its own may not go on as another
-                .isolation(get(Knobs.FORWARD_HEADER).isEmpty() ? Isolation.PRINCIPAL : Isolation.REQUEST)
+                .isolation(
+                        settings.isGiven(Knobs.FORWARD_HEADER)
+                                ? Isolation.REQUEST
+                                : Isolation.valueOf(get(Knobs.ISOLATION).toUpperCase(Locale.ROOT)))
                 .taskAfter(get(Knobs.TASK_AFTER))
                 .taskRetention(get(Knobs.TASK_RETENTION))
                 .allowedHosts(Stream.concat(names.stream(), get(Knobs.ALLOWED_HOST).stream())

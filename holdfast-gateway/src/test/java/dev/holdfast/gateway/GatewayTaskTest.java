@@ -25,7 +25,7 @@ import org.junit.jupiter.api.io.TempDir;
 class GatewayTaskTest {
     /**
      * Has a tool that only reads, whose first run never ends; one whose runs never end; one that takes a second; one that asks for a word
-     * and gives it back; one that asks for two; and one whose question comes after its call was cancelled.
+     * after a second, and gives it back; one that asks for two; and one whose question comes after its call was cancelled.
      */
     private static final String SERVER = """
             result() {
@@ -45,6 +45,7 @@ class GatewayTaskTest {
                 *'"name":"late"'*) late=yes; echo late >> "$1" ;;
                 *'"name":"ask"'*)
                   asking=$line
+                  sleep 1
                   if [ -n "$late" ]; then
                     printf '{"jsonrpc":"2.0","id":"l","method":"elicitation/create","params":{"message":"late?","requestedSchema":{"type":"object"}}}\\n'
                   fi
@@ -80,8 +81,7 @@ class GatewayTaskTest {
     }
 
     private URI serving(String... more) throws IOException {
-        List<String> args =
-                new ArrayList<>(List.of("serve", "--port", "0", "--protocols", "both", "--task-after", "300ms"));
+        List<String> args = new ArrayList<>(List.of("serve", "--port", "0", "--task-after", "300ms"));
         args.addAll(List.of(more));
         args.add("--");
         args.addAll(StdioBed.script(SERVER, notes()).words());

@@ -28,6 +28,11 @@ public final class JsonParts {
         return JsonPeek.strings(message, path);
     }
 
+    /** The elements of an array in their order, each as JSON exactly as it stands there; none where there is no array. */
+    public static List<byte[]> elements(byte[] message, String... path) {
+        return JsonPeek.elements(message, path);
+    }
+
     /** The members of an object in their order, each as JSON exactly as it stands there; none where there is no object. */
     public static Map<String, String> members(byte[] message, String... path) {
         return JsonPeek.members(message, path);

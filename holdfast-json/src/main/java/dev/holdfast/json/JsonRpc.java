@@ -39,6 +39,8 @@ public final class JsonRpc implements MessageFactory {
     public static final int HEADER_MISMATCH = -32020;
     /** A request of 2026-07-28 needs a capability that its client has not declared. */
     public static final int MISSING_CAPABILITY = -32021;
+    /** A call of a revision before 2026-07-28 needs a URL opened by its client's user. */
+    public static final int URL_REQUIRED = -32042;
     /** A request of 2026-07-28 names a revision that is not served. */
     public static final int UNSUPPORTED_VERSION = -32022;
 

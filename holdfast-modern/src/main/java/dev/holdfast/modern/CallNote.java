@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.holdfast.spi.RequestId;
 import java.util.Arrays;
+import java.util.Base64;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -12,12 +13,13 @@ import java.util.stream.Collectors;
  * What stands in the stream of a call from the moment on that its client may come back for it by a {@link CallHandle}.
  *
  * @param nonce what the handle must say
- * @param task whether the call is a task; else its client waits to be asked something
+ * @param task whether its client takes a task; else it only waits to be asked something
  * @param createdAt when, in milliseconds since 1970
  * @param ttlMillis how long from then on the handle is good at least
  * @param answers of what the client can be asked
  * @param request the id of the call's request in its session
  * @param method the method of that
+ * @param principal whose call it is: where many share a session, that is nobody's
  */
 public record CallNote(
         String nonce,
@@ -26,9 +28,10 @@ public record CallNote(
         long ttlMillis,
         Set<String> answers,
         RequestId request,
-        String method) {
+        String method,
+        String principal) {
     private static final String VERSION = "1";
-    private static final int PARTS = 8;
+    private static final int PARTS = 9;
 
     byte[] pack() {
         return String.join(
@@ -40,6 +43,7 @@ public record CallNote(
                         Long.toString(ttlMillis),
                         "," + String.join(",", answers),
                         method,
+                        Base64.getUrlEncoder().encodeToString(principal.getBytes(UTF_8)),
                         request.token())
                 .getBytes(UTF_8);
     }
@@ -56,8 +60,9 @@ public record CallNote(
                         Arrays.stream(parts[5].split(","))
                                 .filter(each -> !each.isEmpty())
                                 .collect(Collectors.toUnmodifiableSet()),
-                        new RequestId(parts[7]),
-                        parts[6]))
+                        new RequestId(parts[8]),
+                        parts[6],
+                        new String(Base64.getUrlDecoder().decode(parts[7]), UTF_8)))
                 : Optional.empty();
     }
 }

@@ -51,6 +51,7 @@ public final class Carrier {
     private static final int MOST_KEPT = 16;
 
     private static final int READ_BYTES = 1 << 16;
+    private static final long MOMENT_MILLIS = 500;
 
     /** Which requests it carries. */
     enum Use {
@@ -314,10 +315,14 @@ public final class Carrier {
         answered(session, answer).whenComplete((taken, failure) -> logged("given an answer", failure));
     }
 
-    /** Gives an answer to the backend of a session; completes with whether it was waited for. */
+    /**
+     * Gives an answer to the backend of a session. Completes when it is taken, and after a moment in any case: where handlers run on the
+     * thread that brings the answer, the one that has waited for it may go on there for long.
+     */
     CompletionStage<Boolean> answered(Session asking, InboundMessage answer) {
         return CompletableFuture.supplyAsync(() -> asking.answer(answer), answering)
-                .thenCompose(Function.identity());
+                .thenCompose(Function.identity())
+                .completeOnTimeout(true, MOMENT_MILLIS, MILLISECONDS);
     }
 
     /** Asks the backend something about a resource, for no client; completes with whether it has answered with a result. */

@@ -50,6 +50,7 @@ public final class Carriers {
 
     private final SessionEngine engine;
     private final boolean alone;
+    private final boolean anybody;
     private final Executor answering;
     private final Lifetime lifetime;
     /** Those that carry more than one request. */
@@ -114,14 +115,22 @@ public final class Carriers {
      * Carriers of an engine's sessions.
      *
      * @param alone whether each request gets one of its own, which ends with it
+     * @param anybody whether requests of several principals share one, which is nobody's then
      * @param lifetime how long calls may run
      * @param keep how long a call is kept whose client may come back for it
      * @param answering gives answers to backends; a handler may go on there
      */
-    public Carriers(SessionEngine engine, boolean alone, Lifetime lifetime, Duration keep, Executor answering) {
+    public Carriers(
+            SessionEngine engine,
+            boolean alone,
+            boolean anybody,
+            Lifetime lifetime,
+            Duration keep,
+            Executor answering) {
         this.engine = engine;
         this.answering = answering;
         this.alone = alone;
+        this.anybody = anybody;
         // those that nobody uses are ended here, by their use
         this.lifetime = lifetime.withGrace(keep).withIdle(keep);
     }
@@ -170,6 +179,11 @@ public final class Carriers {
         return new Carrier(engine, session, introduction, headers, use, lifetime.call(), answering);
     }
 
+    /** Whose session carries the requests of a principal. */
+    String owner(String principal) {
+        return anybody ? "" : principal;
+    }
+
     /** What the backend has said of itself last. */
     ServerIntroduction introduction() {
         return said.introduction;
@@ -184,7 +198,7 @@ public final class Carriers {
      */
     public CompletionStage<Taking> take(String principal, RequestMeta client, Object context) {
         Use use = alone ? Use.ONCE : client.answers().isEmpty() ? Use.SHARED : Use.IN_TURN;
-        Key key = new Key(principal, client.capabilities().orElseThrow(), use);
+        Key key = new Key(owner(principal), client.capabilities().orElseThrow(), use);
         return alone ? open(key, context) : place(key, context);
     }
 

@@ -4,6 +4,7 @@ import dev.holdfast.Call;
 import dev.holdfast.Finding;
 import dev.holdfast.Resume;
 import dev.holdfast.Session;
+import dev.holdfast.SessionLifecycleListener.TaskEvent;
 import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.Unavailable;
 import dev.holdfast.engine.SessionEngine;
@@ -84,7 +85,8 @@ public final class KeptCalls {
      *
      * @param inner its request, as its session has it
      */
-    public ModernCall begun(Carrier carrier, Call call, Envelope request, RequestMeta meta, InboundMessage inner) {
+    public ModernCall begun(
+            Carrier carrier, Call call, Envelope request, RequestMeta meta, InboundMessage inner, String principal) {
         boolean task = meta.tasks() && request.method().equals("tools/call");
         boolean mayBeKept = task || !meta.answers().isEmpty();
         CallNote note = new CallNote(
@@ -94,7 +96,8 @@ public final class KeptCalls {
                 ttlMillis,
                 meta.answers(),
                 inner.requiredId(),
-                request.method());
+                request.method(),
+                principal);
         return new ModernCall(this, carrier, request, meta, note, call);
     }
 
@@ -107,11 +110,12 @@ public final class KeptCalls {
     /**
      * The client of a call has a handle from now on, and no connection.
      *
-     * @param asked what it was asked
+     * @param asked what it was asked; nothing where the call is a task now
      */
     void keep(Carrier carrier, CallNote note, StreamId stream, List<Question> asked) {
         carrier.keep(note.nonce(), Duration.ofMillis(note.ttlMillis()), stream);
-        if (!note.task()) {
+        engine.task(carrier.session(), asked.isEmpty() ? TaskEvent.CREATED : TaskEvent.INPUT_REQUIRED);
+        if (!asked.isEmpty()) {
             Set<String> keys = asked.stream().map(Question::key).collect(Collectors.toSet());
             Future<?> end = engine.scheduler()
                     .schedule(() -> giveUp(carrier, note, stream, keys), PARKED.toMillis(), TimeUnit.MILLISECONDS);
@@ -132,6 +136,7 @@ public final class KeptCalls {
                             .anyMatch(question -> keys.contains(question.key()));
             if (waits) {
                 carrier.giveUp(note.request());
+                engine.task(carrier.session(), TaskEvent.INPUT_MISSED);
             }
         });
     }
@@ -140,7 +145,7 @@ public final class KeptCalls {
      * Finds the call that a handle names; empty where there is none, be it that there never was, that it is over for too long, or that
      * it is another principal's. Fails with a {@link StoreUnavailableException} where nobody can tell now.
      *
-     * @param tasks whether it is a task that is looked for; else it is a request that waits for answers
+     * @param tasks whether it must be a call whose client takes tasks
      */
     public CompletionStage<Optional<KeptCall>> find(String handle, String principal, boolean tasks) {
         Optional<CallHandle> parsed = CallHandle.parse(handle);
@@ -148,12 +153,14 @@ public final class KeptCalls {
             return CompletableFuture.completedFuture(Optional.empty());
         }
         CallHandle named = parsed.get();
-        return engine.find(named.session(), principal).thenCompose(finding -> {
+        return engine.find(named.session(), carriers.owner(principal)).thenCompose(finding -> {
             if (finding instanceof Finding.Found found && found.session().kind().equals(SessionRecord.CARRIER)) {
                 Session session = found.session();
                 return session.kept(named.position().stream())
                         .thenApply(stream -> stream.flatMap(events -> CallState.of(events, named.nonce()))
-                                .filter(state -> state.note().task() == tasks && !isOver(state.note()))
+                                .filter(state -> (state.note().task() || !tasks)
+                                        && !isOver(state.note())
+                                        && state.note().principal().equals(principal))
                                 .map(state -> new KeptCall(handle, named, session, state)))
                         .thenApply(call -> {
                             call.ifPresent(this::answerOurs);
@@ -232,6 +239,7 @@ public final class KeptCalls {
         String nonce = call.state.note().nonce();
         return call.session.resume(call.named.position()).thenApply(resume -> {
             if (resume.attached().isPresent()) {
+                engine.task(call.session, TaskEvent.INPUT_GIVEN);
                 Future<?> end = parked.remove(nonce);
                 if (end != null) {
                     end.cancel(false);

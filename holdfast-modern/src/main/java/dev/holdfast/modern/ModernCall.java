@@ -1,8 +1,11 @@
 package dev.holdfast.modern;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import dev.holdfast.Call;
 import dev.holdfast.EventId;
 import dev.holdfast.StreamReader.Close;
+import dev.holdfast.StreamReader.Waker;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.JsonParts;
 import dev.holdfast.json.JsonRpc;
@@ -18,6 +21,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.StringJoiner;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
@@ -32,6 +36,7 @@ import org.jspecify.annotations.Nullable;
  *   open --a question, and a moment for others-----> noted ---> handed over: input is required
  *   open --a question that its client does not answer---------> refused: the call is cancelled
  *   open --the connection breaks------------------------------> cancelled
+ *   input is required --its client comes back with answers----> open, and noted
  * </pre>
  *
  * A note stands in the stream of the call before its client is told of a handle: what a client can come back for is in the store.
@@ -66,6 +71,10 @@ public final class ModernCall implements ModernStream {
     private final AtomicBoolean closed = new AtomicBoolean();
     /** When the first question came that waits for others; 0 while none does. */
     private volatile long askedAt;
+    /** Whether the call of a client that has come back becomes a task now. */
+    private volatile boolean taskDue;
+
+    private volatile @Nullable Waker waker;
 
     // for whoever reads the stream
     private final List<Question> questions = new ArrayList<>();
@@ -88,7 +97,7 @@ public final class ModernCall implements ModernStream {
         this.note = note;
         this.call = call;
         this.noted = call == null;
-        this.mayBeTask = note.task();
+        this.mayBeTask = note.task() && meta.tasks();
         this.ahead = call != null && request.bringsInputs()
                 ? JsonParts.members(request.bytes(), "params", "inputResponses")
                 : Map.of();
@@ -97,7 +106,8 @@ public final class ModernCall implements ModernStream {
     @Override
     public Optional<Message> take(Event event, String position) {
         return switch (event.kind()) {
-            case EventKind.RESPONSE, EventKind.ERROR -> Optional.of(answer(event.bytes()));
+            case EventKind.RESPONSE -> Optional.of(answer(event.bytes()));
+            case EventKind.ERROR -> urlRequired(event.bytes()).or(() -> Optional.of(answer(event.bytes())));
             case EventKind.NOTE -> noted(position);
             case EventKind.SERVER_REQUEST -> asked(Question.of(event), position);
             case EventKind.PING -> {
@@ -132,6 +142,42 @@ public final class ModernCall implements ModernStream {
         return new Message(modern.bytes(), true, modern.code());
     }
 
+    /**
+     * What the error of older revisions comes to by which a server wants URLs to be opened: the request is to be sent again when that is
+     * done, and goes on with nothing.
+     */
+    private Optional<Message> urlRequired(byte[] error) {
+        List<byte[]> wanted = JsonParts.raw(error, "error", "code")
+                        .filter(code -> code.equals(Integer.toString(JsonRpc.URL_REQUIRED)) && MAY_ASK.contains(method))
+                        .isPresent()
+                ? JsonParts.elements(error, "error", "data", "elicitations")
+                : List.of();
+        if (wanted.isEmpty()) {
+            return Optional.empty();
+        }
+        boolean opens = meta.capabilities()
+                .flatMap(capabilities -> JsonParts.raw(capabilities.getBytes(UTF_8), "elicitation", "url"))
+                .isPresent();
+        if (!opens) {
+            return Optional.of(missing("elicitation.url", "{\"elicitation\":{\"url\":{}}}"));
+        }
+        StringJoiner requests = new StringJoiner(",", "\"inputRequests\":{", "}");
+        for (int i = 0; i < wanted.size(); i++) {
+            requests.add("\"url" + i + "\":{\"method\":\"elicitation/create\",\"params\":"
+                    + new String(wanted.get(i), UTF_8) + "}");
+        }
+        return Optional.of(new Message(Task.response(id, "input_required", requests.toString()), true, 0));
+    }
+
+    private Message missing(String capability, String capabilities) {
+        byte[] error = JsonRpc.errorBody(
+                Optional.of(id),
+                JsonRpc.MISSING_CAPABILITY,
+                "Missing required client capability: " + capability,
+                "{\"requiredCapabilities\":" + capabilities + "}");
+        return new Message(error, true, JsonRpc.MISSING_CAPABILITY);
+    }
+
     @Override
     public Message ended(String why) {
         return new Message(
@@ -145,13 +191,7 @@ public final class ModernCall implements ModernStream {
         }
         if (!meta.answers().contains(question.capability())) {
             refused = true;
-            String needed = "{\"requiredCapabilities\":{" + JsonParts.quoted(question.capability()) + ":{}}}";
-            byte[] error = JsonRpc.errorBody(
-                    Optional.of(id),
-                    JsonRpc.MISSING_CAPABILITY,
-                    "Missing required client capability: " + question.capability(),
-                    needed);
-            return Optional.of(new Message(error, true, JsonRpc.MISSING_CAPABILITY));
+            return Optional.of(missing(question.capability(), "{" + JsonParts.quoted(question.capability()) + ":{}}"));
         }
         String answer = ahead.get(question.key());
         if (answer != null) {
@@ -168,8 +208,11 @@ public final class ModernCall implements ModernStream {
 
     private Optional<Message> noted(String position) {
         noted = true;
+        if (!questions.isEmpty()) {
+            return inputRequired(position);
+        }
         if (!mayBeTask) {
-            return questions.isEmpty() ? Optional.empty() : inputRequired(position);
+            return Optional.empty();
         }
         CallHandle task = handOver(position);
         return Optional.of(new Message(Task.response(id, "task", Task.begun(task.toString(), note)), true, 0));
@@ -194,8 +237,13 @@ public final class ModernCall implements ModernStream {
     public void tick(long age) {
         long asked = askedAt;
         boolean due = (asked != 0 && kept.now() - asked >= TOGETHER_NANOS) || (mayBeTask && kept.isTaskAfter(age));
+        if (!due || noting.getAndSet(true)) {
+            return;
+        }
         Call present = call;
-        if (!due || present == null || noting.getAndSet(true)) {
+        if (present == null) {
+            taskDue = true;
+            wake();
             return;
         }
         present.note(note.pack()).whenComplete((done, failure) -> {
@@ -206,6 +254,33 @@ public final class ModernCall implements ModernStream {
                         question -> carrier.answer(question.declined("the client of this call cannot be asked now")));
             }
         });
+    }
+
+    private void wake() {
+        Waker reading = waker;
+        if (reading != null) {
+            reading.wake();
+        }
+    }
+
+    /** Who is woken when {@link #due} has something. */
+    public void wakeWith(Waker reading) {
+        waker = reading;
+    }
+
+    /**
+     * What is read in the place of nothing: the call of a client that has come back was noted when it was asked, and becomes a task by that
+     * note.
+     *
+     * @param position up to where its stream is read
+     */
+    public Optional<Event> due(String position) {
+        if (!taskDue) {
+            return Optional.empty();
+        }
+        taskDue = false;
+        EventId last = EventId.parse(position).orElseThrow();
+        return Optional.of(new Event(last.stream(), last.epoch(), last.offset(), EventKind.NOTE, null, note.pack()));
     }
 
     /** A newer connection goes on with it. */

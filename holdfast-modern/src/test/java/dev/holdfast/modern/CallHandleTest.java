@@ -33,7 +33,14 @@ class CallHandleTest {
     @Test
     void aNoteIsReadAsItWasWritten() {
         CallNote note = new CallNote(
-                "nonce", true, 17, 18, Set.of("roots", "sampling"), new RequestId("\"with blanks\""), "tools/call");
+                "nonce",
+                true,
+                17,
+                18,
+                Set.of("roots", "sampling"),
+                new RequestId("\"with blanks\""),
+                "tools/call",
+                "Ann with blanks");
 
         assertThat(CallNote.of(note.pack())).contains(note);
         assertThat(CallNote.of("2 of another version".getBytes(UTF_8))).isEmpty();

@@ -170,7 +170,7 @@ public final class EdgeOptions {
         private ConnectionReset connectionReset = ConnectionReset.NONE;
         private PeerWatch peerWatch = PeerWatch.NONE;
         private Function<HttpServletRequest, Object> context = request -> InboundMessage.NO_CONTEXT;
-        private Protocols protocols = Protocols.LEGACY;
+        private Protocols protocols = Protocols.BOTH;
         private Isolation isolation = Isolation.REQUEST;
         private Duration taskAfter = Duration.ofSeconds(5);
         private Duration taskRetention = Duration.ofHours(1);
@@ -307,7 +307,7 @@ public final class EdgeOptions {
             return this;
         }
 
-        /** Which revisions of the protocol are served. Default {@link Protocols#LEGACY}. */
+        /** Which revisions of the protocol are served. Default {@link Protocols#BOTH}. */
         public Builder protocols(Protocols value) {
             protocols = Objects.requireNonNull(value, "protocols");
             return this;

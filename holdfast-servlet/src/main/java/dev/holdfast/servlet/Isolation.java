@@ -8,5 +8,10 @@ public enum Isolation {
      * Those of one principal whose clients declare the same capabilities; without authentication those of all clients. What the backend
      * keeps for a session, such as a log level, is theirs together.
      */
-    PRINCIPAL
+    PRINCIPAL,
+    /**
+     * Those of everybody whose clients declare the same capabilities: for a backend that keeps nothing for a session. Questions, progress
+     * and tasks stay each client's own; a session is nobody's, and counts for no principal.
+     */
+    SHARED
 }

@@ -42,7 +42,7 @@ import org.jspecify.annotations.Nullable;
  *     Streamable HTTP</a>
  */
 final class ModernHttp {
-    private static final String DISCOVER = "server/discover";
+    static final String DISCOVER = "server/discover";
     private static final int MOST_ANSWERS = 256;
     /** What sessions had, and other revisions have. */
     private static final Set<String> REMOVED = Set.of(
@@ -67,6 +67,7 @@ final class ModernHttp {
         this.carriers = new Carriers(
                 http.engine,
                 options.isolation() == Isolation.REQUEST,
+                options.isolation() == Isolation.SHARED,
                 options.lifetime(),
                 options.taskRetention(),
                 answer -> {
@@ -181,7 +182,8 @@ final class ModernHttp {
                 calling, outcome -> called(exchange, carrier, outcome, message, request, meta), outcome -> {
                     if (outcome instanceof Call.Accepted accepted) {
                         accepted.call().whenOver(carrier::leave);
-                        ModernCall left = kept.begun(carrier, accepted.call(), message, meta, request);
+                        ModernCall left =
+                                kept.begun(carrier, accepted.call(), message, meta, request, exchange.principal());
                         accepted.call()
                                 .reader()
                                 .ifPresent(reader -> new RequestReader(reader, left).close(StreamReader.Close.BROKEN));
@@ -206,7 +208,7 @@ final class ModernHttp {
                 used.run();
                 carrier.leave();
             });
-            ModernCall answering = kept.begun(carrier, call, message, meta, request);
+            ModernCall answering = kept.begun(carrier, call, message, meta, request, exchange.principal());
             Runnable unstored = () ->
                     exchange.send(JsonRpc.errorBody(message.id(), JsonRpc.INTERNAL_ERROR, StreamableHttp.NOT_STORED));
             Optional<SseConnection> connection = stream(exchange, call.reader().orElseThrow(), answering, unstored);
@@ -379,6 +381,7 @@ final class ModernHttp {
         @Override
         public void wakeWith(Waker waker) {
             reader.wakeWith(waker);
+            call.wakeWith(waker);
         }
 
         @Override
@@ -393,7 +396,12 @@ final class ModernHttp {
 
         @Override
         public Next read(int maxBytes) {
-            return reader.read(maxBytes);
+            Next next = reader.read(maxBytes);
+            return next == Rest.REST
+                    ? call.due(reader.position())
+                            .<Next>map(event -> new Events(List.of(event)))
+                            .orElse(next)
+                    : next;
         }
 
         @Override

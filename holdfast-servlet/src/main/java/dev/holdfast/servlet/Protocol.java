@@ -1,5 +1,6 @@
 package dev.holdfast.servlet;
 
+import static dev.holdfast.servlet.guard.RequestHeaders.header;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.stream.Collectors.partitioningBy;
 
@@ -13,7 +14,6 @@ import dev.holdfast.engine.SessionEngine;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.EnvelopeReader;
 import dev.holdfast.json.JsonRpc;
-import dev.holdfast.servlet.guard.ModernGuard;
 import dev.holdfast.servlet.guard.Rejection;
 import dev.holdfast.servlet.guard.RequestGuard;
 import dev.holdfast.servlet.http.Exchange;
@@ -70,6 +70,7 @@ abstract class Protocol {
     private final Function<HttpServletRequest, Object> context;
     private final ConnectionReset connectionReset;
     private final Optional<ModernHttp> modern;
+    private final boolean modernOnly;
     private final EnvelopeReader envelopes = new EnvelopeReader();
 
     /**
@@ -96,6 +97,7 @@ abstract class Protocol {
         this.context = options.context();
         this.connectionReset = options.connectionReset();
         this.modern = stateless ? Optional.of(new ModernHttp(this)) : Optional.empty();
+        this.modernOnly = options.protocols() == Protocols.MODERN;
     }
 
     /** The methods that the path of a request takes, as a header names them. */
@@ -143,7 +145,7 @@ abstract class Protocol {
 
     /** Whether a request is one of a revision without sessions, by its headers, and such are served. */
     final boolean stateless(HttpServletRequest request) {
-        return modern.isPresent() && (options.protocols() == Protocols.MODERN || ModernGuard.isNamedBy(request));
+        return modern.isPresent() && (modernOnly || RequestGuard.isStateless(request));
     }
 
     /**
@@ -219,7 +221,8 @@ abstract class Protocol {
             Envelope first = messages.get(0);
             boolean request = first.kind() == Envelope.Kind.REQUEST;
             boolean begins = !batch && request && first.method().equals(INITIALIZE);
-            if (modern.isPresent() && isStateless(first, begins)) {
+            boolean named = stateless || first.modernVersion().isPresent();
+            if (modern.isPresent() && named && (modernOnly || !fallsBack(first, begins))) {
                 return modern.get().take(exchange, parsed, body.length);
             }
             if (!batch) {
@@ -262,11 +265,16 @@ abstract class Protocol {
             return find(exchange, this::reach);
         }
 
-        /** Whoever initializes a session names the revision for that, whatever else names one. */
-        private boolean isStateless(Envelope message, boolean begins) {
-            return options.protocols() == Protocols.MODERN
-                    || ((stateless || message.modernVersion().isPresent())
-                            && !(begins && message.protocolVersion().isPresent()));
+        /**
+         * Whether a message that names a stateless revision is for a session all the same. Whoever initializes one names the revision for
+         * that, whatever else names one. And a client that asks which revisions there are, without the headers of its request, is behind a
+         * bridge that knows no stateless one: it is told to initialize a session.
+         */
+        private boolean fallsBack(Envelope message, boolean begins) {
+            boolean bridged = !stateless
+                    && message.method().equals(ModernHttp.DISCOVER)
+                    && header(exchange.request(), "Mcp-Method").isEmpty();
+            return bridged || (begins && message.protocolVersion().isPresent());
         }
 
         /** Goes on if the client can get what comes of it. */

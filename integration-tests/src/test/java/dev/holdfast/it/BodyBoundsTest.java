@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.servlet.EdgeOptions;
+import dev.holdfast.servlet.Protocols;
 import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -189,7 +190,7 @@ class BodyBoundsTest {
 
     @Test
     void aMessageOfTheModernEraIsToldSoAlsoWhereItsSessionIsNotThere() throws Exception {
-        try (TestServer server = start(options -> options)) {
+        try (TestServer server = start(options -> options.protocols(Protocols.LEGACY))) {
             Refusal refusal = Refusal.of(
                     server.port(),
                     RawRequest.post(Json.echo("\"mine\"", "hello"))

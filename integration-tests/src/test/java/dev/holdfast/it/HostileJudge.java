@@ -13,8 +13,9 @@ import tools.jackson.databind.JsonNode;
 final class HostileJudge {
     /** What must never leave a server: traces of calls, names of classes and packages, what exceptions are called. */
     private static final Pattern INNER_LIFE = Pattern.compile(
-            "Exception|Throwable|\\tat |Caused by|(?:java|javax|jakarta|reactor|holdfast|modelcontextprotocol|jackson|eclipse|apache)"
-                    + "[./]|McpSchema|\\$[A-Z]");
+            "Exception|Throwable|\\tat |Caused by|(?:java|javax|jakarta|reactor|holdfast|jackson|eclipse|apache)[./]"
+                    // with a slash, it is a key of _meta
+                    + "|modelcontextprotocol\\.|McpSchema|\\$[A-Z]");
     /** And what the container is called. */
     private static final Pattern PRODUCT = Pattern.compile("(?i)jetty|tomcat|<html");
 

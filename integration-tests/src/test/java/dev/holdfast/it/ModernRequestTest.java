@@ -2,6 +2,7 @@ package dev.holdfast.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.servlet.Protocols;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -14,7 +15,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import tools.jackson.databind.JsonNode;
 
-/** Requests of the stateless era, answered such that a client that knows both eras falls back to {@code initialize}. */
+/** Requests of the stateless era where it is not served, answered such that a client that knows both eras falls back to {@code initialize}. */
 @ParameterizedClass
 @EnumSource(ContainerKind.class)
 @Timeout(30)
@@ -28,7 +29,7 @@ class ModernRequestTest {
 
     @BeforeParameterizedClassInvocation
     static void start(ContainerKind kind) throws Exception {
-        server.start(TestServer.in(kind));
+        server.start(TestServer.in(kind).edge(edge -> edge.protocols(Protocols.LEGACY)));
     }
 
     @AfterParameterizedClassInvocation

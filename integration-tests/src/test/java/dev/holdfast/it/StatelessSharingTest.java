@@ -3,13 +3,14 @@ package dev.holdfast.it;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.holdfast.servlet.Authenticator;
 import dev.holdfast.servlet.Isolation;
-import dev.holdfast.servlet.Protocols;
 import io.modelcontextprotocol.server.McpServerFeatures.AsyncToolSpecification;
 import io.modelcontextprotocol.spec.McpSchema.Tool;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -33,13 +34,18 @@ class StatelessSharingTest {
 
     @BeforeEach
     void start() throws Exception {
+        start(Isolation.PRINCIPAL);
+    }
+
+    private void start(Isolation isolation) throws Exception {
         Tool region = Tools.read(
                 Tool.class,
                 "{\"name\":\"region\",\"inputSchema\":{\"type\":\"object\",\"properties\":{\"text\":{\"type\":\"string\","
                         + "\"x-mcp-header\":\"Region\"}}}}");
         server = TestServer.in(ContainerKind.JETTY)
-                .edge(edge -> edge.protocols(Protocols.BOTH)
-                        .isolation(Isolation.PRINCIPAL)
+                .edge(edge -> edge.isolation(isolation)
+                        .authenticator(request -> new Authenticator.Known(
+                                Optional.ofNullable(request.getHeader("X-User")).orElse("Ann")))
                         .taskAfter(Duration.ofMillis(500)))
                 .tool(
                         "wait",
@@ -129,6 +135,32 @@ class StatelessSharingTest {
                         .map(task -> task.substring(0, task.indexOf('.')))
                         .distinct())
                 .hasSizeGreaterThan(1);
+    }
+
+    @Test
+    void whoseATaskIsIsToldApartInASessionOfAll() throws Exception {
+        server.close();
+        start(Isolation.SHARED);
+        List<String> tasks = new ArrayList<>();
+        for (String user : List.of("Ann", "Bob")) {
+            tasks.add(answer(call("wait", TASKS).with("X-User", user))
+                    .at("/result/taskId")
+                    .asString());
+        }
+
+        assertThat(tasks.stream()
+                        .map(task -> task.substring(0, task.indexOf('.')))
+                        .distinct())
+                .hasSize(1);
+        for (String user : List.of("Ann", "Bob", "Eve")) {
+            List<Boolean> found = new ArrayList<>();
+            for (String task : tasks) {
+                found.add(answer(request("tasks/get", task, TASKS, "\"taskId\":\"" + task + "\"")
+                                .with("X-User", user))
+                        .has("result"));
+            }
+            assertThat(found).containsExactly(user.equals("Ann"), user.equals("Bob"));
+        }
     }
 
     @Test

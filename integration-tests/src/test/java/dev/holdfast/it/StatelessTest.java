@@ -3,11 +3,12 @@ package dev.holdfast.it;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.servlet.EdgeOptions;
-import dev.holdfast.servlet.Protocols;
+import io.modelcontextprotocol.spec.McpError;
 import io.modelcontextprotocol.spec.McpSchema.ServerCapabilities;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -20,6 +21,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import reactor.core.publisher.Mono;
 import reactor.core.publisher.Sinks;
 import tools.jackson.databind.JsonNode;
 
@@ -31,12 +33,17 @@ class StatelessTest {
     private static final String MODERN = "2026-07-28";
     private static final Duration TASK_AFTER = Duration.ofMillis(400);
     private static final String TASKS = "{\"extensions\":{\"io.modelcontextprotocol/tasks\":{}}}";
+    private static final String ELICITS_AND_TASKS =
+            "{\"elicitation\":{},\"extensions\":{\"io.modelcontextprotocol/tasks\":{}}}";
     private static final String ELICITS = "{\"elicitation\":{}}";
 
     /** What ends the calls of the tool {@code wait}, by their argument. */
     private static final Map<String, Sinks.One<String>> WAITING = new ConcurrentHashMap<>();
     /** What was cancelled, by the argument of the call. */
     private static final Map<String, CountDownLatch> CANCELLED = new ConcurrentHashMap<>();
+
+    /** The arguments of calls that were told to have a URL opened. */
+    private static final Set<String> LINKED = ConcurrentHashMap.newKeySet();
 
     private static final SharedServer server = new SharedServer();
 
@@ -63,12 +70,33 @@ class StatelessTest {
                                 .flatMap(first -> Tools.ask(exchange, "and you?")
                                         .map(second -> first.content().get("text") + " and "
                                                 + second.content().get("text"))))
+                .tool(
+                        "link",
+                        (exchange, request) -> LINKED.add(Tools.textOf(request))
+                                ? Mono.error(McpError.builder(-32042)
+                                        .message("sign in first")
+                                        .data(Map.of(
+                                                "elicitations",
+                                                List.of(Map.of("mode", "url", "url", "https://sign.in"))))
+                                        .build())
+                                : Mono.just("signed in"))
+                .tool(
+                        "askLater",
+                        (exchange, request) -> Mono.delay(TASK_AFTER.multipliedBy(2))
+                                .then(Tools.ask(exchange, "who?"))
+                                .map(answer -> String.valueOf(answer.content().get("text"))))
+                .tool(
+                        "askFirst",
+                        (exchange, request) -> Tools.ask(exchange, "who?")
+                                .flatMap(answer -> waiting(Tools.textOf(request))
+                                        .asMono()
+                                        .map(text -> answer.content().get("text") + text)))
                 .server(specification -> specification.capabilities(
                         ServerCapabilities.builder().tools(true).logging().build())));
     }
 
     private static EdgeOptions.Builder options(EdgeOptions.Builder edge) {
-        return edge.protocols(Protocols.BOTH).taskAfter(TASK_AFTER);
+        return edge.taskAfter(TASK_AFTER);
     }
 
     @AfterParameterizedClassInvocation
@@ -239,6 +267,18 @@ class StatelessTest {
     }
 
     @Test
+    void aClientBehindABridgeThatDropsItsHeadersFallsBack() {
+        Answer answer = Answer.to(request("\"d\"", "server/discover", "{}", "")
+                .without("MCP-Protocol-Version")
+                .without("Mcp-Method"));
+
+        assertThat(answer.head().status()).isEqualTo(400);
+        assertThat(answer.json().at("/error/code").asInt()).isEqualTo(-32601);
+        assertThat(answer.at("/error/message")).contains("initialize");
+        assertThat(answer.at("/id")).isEqualTo("d");
+    }
+
+    @Test
     void aRequestThatDoesNotSayWhatItsClientCanDoIsRefused() {
         RawRequest nothing = RawRequest.post(Json.request("5", "server/discover", "{}"))
                 .with("MCP-Protocol-Version", MODERN)
@@ -315,23 +355,72 @@ class StatelessTest {
                 .isEqualTo(404);
     }
 
+    private static String accepted(JsonNode asked, String name) {
+        String key = asked.propertyNames().iterator().next();
+        assertThat(asked.get(key).at("/method").asString()).isEqualTo("elicitation/create");
+        return "\"inputResponses\":{\"" + key + "\":{\"action\":\"accept\",\"content\":{\"text\":\"" + name
+                + "\"}},\"other\":{}}";
+    }
+
     @Test
     void aTaskAsksItsClient() {
-        String id = Answer.to(call(
-                        "1", "{\"elicitation\":{},\"extensions\":{\"io.modelcontextprotocol/tasks\":{}}}", "ask", ""))
-                .at("/result/taskId");
-        for (String name : List.of("Ann", "Bob")) {
-            JsonNode asked = until(id, "input_required").at("/inputRequests");
-            String key = asked.propertyNames().iterator().next();
-            assertThat(asked.get(key).at("/method").asString()).isEqualTo("elicitation/create");
-            task(
-                    "tasks/update",
-                    id,
-                    ",\"inputResponses\":{\"" + key + "\":{\"action\":\"accept\",\"content\":{\"text\":\"" + name
-                            + "\"}},\"other\":{}}");
-        }
+        String id = Answer.to(call("1", ELICITS_AND_TASKS, "askLater", "")).at("/result/taskId");
+        JsonNode asked = until(id, "input_required").at("/inputRequests");
+
+        task("tasks/update", id, "," + accepted(asked, "Ann"));
+
         assertThat(until(id, "completed").at("/result/content/0/text").asString())
-                .isEqualTo("Ann and Bob");
+                .isEqualTo("Ann");
+    }
+
+    @Test
+    void aCallThatAsksBeforeItIsATaskBecomesOneWhenItGoesOn() {
+        JsonNode asked = Answer.to(call("1", ELICITS_AND_TASKS, "askFirst", "later"))
+                .json()
+                .at("/result");
+        assertThat(asked.at("/resultType").asString()).isEqualTo("input_required");
+        assertThat(asked.has("taskId")).isFalse();
+
+        JsonNode task = Answer.to(request(
+                                "2",
+                                "tools/call",
+                                ELICITS_AND_TASKS,
+                                "\"name\":\"askFirst\",\"arguments\":{\"text\":\"later\"},\"requestState\":\""
+                                        + asked.at("/requestState").asString() + "\","
+                                        + accepted(asked.at("/inputRequests"), "Ann"))
+                        .with("Mcp-Name", "askFirst"))
+                .json()
+                .at("/result");
+
+        assertThat(task.at("/resultType").asString()).isEqualTo("task");
+        assertThat(task.has("requestState")).isFalse();
+        waiting("later").tryEmitValue(" waited");
+        assertThat(until(task.at("/taskId").asString(), "completed")
+                        .at("/result/content/0/text")
+                        .asString())
+                .isEqualTo("Ann waited");
+    }
+
+    @Test
+    void aCallThatNeedsAUrlOpenedIsSentAgainWhenThatIsDone() {
+        String opens = "{\"elicitation\":{\"url\":{}}}";
+        String text = "opened in " + server.port();
+
+        JsonNode asked = Answer.to(call("1", opens, "link", text)).json().at("/result");
+        Answer done = Answer.to(request(
+                        "2",
+                        "tools/call",
+                        opens,
+                        "\"name\":\"link\",\"arguments\":{\"text\":\"" + text
+                                + "\"},\"inputResponses\":{\"url1\":{\"action\":\"accept\"}}")
+                .with("Mcp-Name", "link"));
+
+        assertThat(asked.at("/resultType").asString()).isEqualTo("input_required");
+        JsonNode params = asked.at("/inputRequests").iterator().next().at("/params");
+        assertThat(params.at("/url").asString()).isEqualTo("https://sign.in");
+        assertThat(done.at("/result/content/0/text")).isEqualTo("signed in");
+        assertThat(Answer.to(call("3", ELICITS, "link", "not " + text)).json().at("/error/data"))
+                .hasToString("{\"requiredCapabilities\":{\"elicitation\":{\"url\":{}}}}");
     }
 
     @Test

@@ -34,13 +34,6 @@ public final class ModernGuard {
 
     private ModernGuard() {}
 
-    /** Whether a header names a stateless revision, be it one that is not served. */
-    public static boolean isNamedBy(HttpServletRequest request) {
-        return header(request, RequestGuard.VERSION_HEADER)
-                .filter(RequestGuard::isModern)
-                .isPresent();
-    }
-
     /** Why a message is not served; empty if it may be. */
     public static Optional<Rejection> check(HttpServletRequest request, Envelope message, RequestMeta meta) {
         Optional<String> claimed = message.modernVersion();

@@ -119,6 +119,11 @@ public final class RequestGuard {
                                 + String.join(", ", SUPPORTED))));
     }
 
+    /** Whether a header names a stateless revision, be it one that is not served. */
+    public static boolean isStateless(HttpServletRequest request) {
+        return header(request, VERSION_HEADER).filter(RequestGuard::isModern).isPresent();
+    }
+
     static boolean isModern(String version) {
         return DATE.matcher(version).matches() && version.compareTo(FIRST_MODERN) >= 0;
     }

@@ -71,7 +71,7 @@ class EveryPropertyTest {
                 "7m",
                 Optional.of(Duration.ofMinutes(7)),
                 settings -> settings.keepAliveInterval().map(Setting::value));
-        edge("protocols", "both", Protocols.BOTH, EdgeOptions::protocols);
+        edge("protocols", "modern", Protocols.MODERN, EdgeOptions::protocols);
         edge("isolation", "principal", Isolation.PRINCIPAL, EdgeOptions::isolation);
         edge("tasks.after", "7s", Duration.ofSeconds(7), EdgeOptions::taskAfter);
         edge("tasks.retention", "7m", Duration.ofMinutes(7), EdgeOptions::taskRetention);

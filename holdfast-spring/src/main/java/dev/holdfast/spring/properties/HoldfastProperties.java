@@ -22,7 +22,8 @@ import org.springframework.util.unit.DataSize;
  * @param keepAliveInterval How often clients that listen are pinged by JSON-RPC, 1 ms to 36,500 days; 0 for never. Default: that of Spring
  *     AI where it is the server, which is never unless it is set; else 30 minutes
  * @param protocols Which revisions are served: legacy has sessions, modern is 2026-07-28, which has none
- * @param isolation Which requests of a revision without sessions share a connection to the server: none, or those of a principal
+ * @param isolation Which requests of a revision without sessions share a connection to the server: none, those
+ *     of a principal, or all
  * @param session How long sessions live
  * @param connection How streams are held open
  * @param request Which requests are taken
@@ -40,7 +41,7 @@ public record HoldfastProperties(
         @Nullable Boolean disallowDelete,
         @Nullable Boolean immediateExecution,
         @Nullable Duration keepAliveInterval,
-        @DefaultValue("legacy") Protocols protocols,
+        @DefaultValue("both") Protocols protocols,
         @DefaultValue("request") Isolation isolation,
         @DefaultValue Session session,
         @DefaultValue Connection connection,
@@ -67,7 +68,9 @@ public record HoldfastProperties(
         /** None. */
         REQUEST,
         /** Those of one principal whose clients declare the same capabilities. */
-        PRINCIPAL
+        PRINCIPAL,
+        /** Those of everybody whose clients declare the same capabilities: for a server that keeps nothing for a session. */
+        SHARED
     }
 
     /**
