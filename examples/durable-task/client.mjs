@@ -1,9 +1,11 @@
-// Calls a slow tool as a client of MCP 2026-07-28 that takes tasks, and waits for its result, whatever happens to the server meanwhile.
+// Calls a slow tool as a client of MCP 2026-07-28 that takes tasks, and waits for its result, whatever happens to the server meanwhile:
+// client.mjs TOOL URL..., where each URL is another node with the same store.
 import { setTimeout } from 'node:timers/promises';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { DispatchError, createTaskSessionFromClient, resultFromTaskOutcome } from '@modelcontextprotocol/ext-tasks/client';
 
-const [url, tool] = process.argv.slice(2);
+const [tool, ...nodes] = process.argv.slice(2);
+const url = nodes[0];
 const clientInfo = { name: 'durable-task', version: '1.0.0' };
 const clientCapabilities = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
 const protocolVersion = '2026-07-28';
@@ -40,7 +42,7 @@ async function post(request, { signal } = {}) {
 async function send(request, again) {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await (await fetch(url, request)).text();
+      return await (await fetch(nodes[(attempt - 1) % nodes.length], request)).text();
     } catch (error) {
       if (!again || attempt === 60) throw new DispatchError('the server cannot be reached', false, { cause: error });
       await setTimeout(500);

@@ -50,9 +50,9 @@ test('examples/spring-ai-client/run', { timeout: 420_000 }, async t => {
   assert.ok(answered >= 19, client.log); // a call that was sent as the server ended may have been executed or not
 });
 
-test('examples/durable-task/run', { timeout: 120_000 }, async () => {
+for (const more of [[], ['--redis']]) test(['examples/durable-task/run', ...more].join(' '), { timeout: 120_000 }, async () => {
   const cwd = fileURLToPath(new URL('../..', import.meta.url));
-  const { stdout } = await run('examples/durable-task/run', { cwd, timeout: 110_000, env: { ...process.env, PORT: String(await freePort()) } });
+  const { stdout } = await run('examples/durable-task/run', more, { cwd, timeout: 110_000, env: { ...process.env, PORT: String(await freePort()) } });
 
   const told = stdout.slice(stdout.lastIndexOf('# what the client was told')).trim().split('\n').slice(1);
   const ids = new Set(told.slice(0, -1).map(line => line.split(' ')[1]));
