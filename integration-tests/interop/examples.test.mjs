@@ -50,7 +50,7 @@ test('examples/spring-ai-client/run', { timeout: 420_000 }, async t => {
   assert.ok(answered >= 19, client.log); // a call that was sent as the server ended may have been executed or not
 });
 
-for (const more of [[], ['--redis']]) test(['examples/durable-task/run', ...more].join(' '), { timeout: 120_000 }, async () => {
+for (const more of [[], ['redis']]) test(['examples/durable-task/run', ...more].join(' '), { timeout: 120_000 }, async () => {
   const cwd = fileURLToPath(new URL('../..', import.meta.url));
   const { stdout } = await run('examples/durable-task/run', more, { cwd, timeout: 110_000, env: { ...process.env, PORT: String(await freePort()) } });
 
