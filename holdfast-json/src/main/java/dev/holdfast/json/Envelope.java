@@ -9,6 +9,7 @@ import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RequestId;
 import java.util.Arrays;
 import java.util.Optional;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,6 +20,13 @@ import org.jspecify.annotations.Nullable;
 public final class Envelope {
     /** The member of {@code params._meta} in which requests of revision 2026-07-28 and later name their revision. */
     public static final String MODERN_VERSION = "io.modelcontextprotocol/protocolVersion";
+
+    /** What requests of those revisions say of themselves, each its own, where a session has said it before. */
+    private static final Set<String> CLAIMS = Set.of(
+            MODERN_VERSION,
+            "io.modelcontextprotocol/clientInfo",
+            "io.modelcontextprotocol/clientCapabilities",
+            "io.modelcontextprotocol/logLevel");
 
     private static final String CANCELLED = "notifications/cancelled";
 
@@ -202,6 +210,13 @@ public final class Envelope {
     /** Whether a request goes on with an earlier one, whose {@code requestState} it repeats. */
     public boolean retries() {
         return retry;
+    }
+
+    /** Returns the message for a session of a revision before 2026-07-28: with white space where it says of which revision it is. */
+    public Envelope withoutClaims() {
+        return metaSpan.present()
+                ? new Envelope(this, JsonPeek.blanked(bytes, metaSpan, CLAIMS::contains), id, idSpan, subject)
+                : this;
     }
 
     /**

@@ -207,6 +207,33 @@ class EnvelopeTest {
                 .isEqualTo("{'é' : 1.50e+0, 'id' : 'née-1' ,'result':{'id':'old', 'x':'\\u0061'},'jsonrpc':'2.0'}");
     }
 
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "{V,C,'progressToken':'é'} | {'progressToken':'é'}",
+                "{'progressToken':'é',V, C } | {'progressToken':'é'}",
+                "{'a':[1,{'b':2}] , V,'progressToken':'é',C} | {'a':[1,{'b':2}],'progressToken':'é'}",
+                "{C ,V ,'a':1,'progressToken':'é'} | {'a':1,'progressToken':'é'}",
+                "{V,'x':{},C,'a':1, 'progressToken':'é'} | {'x':{},'a':1,'progressToken':'é'}"
+            })
+    void whatARequestSaysOfItselfIsLeftOut(String meta, String expected) {
+        Envelope message = having("'id':'é','method':'x','params':{'_meta':"
+                + meta.replace("V", "'io.modelcontextprotocol/protocolVersion':'2026-07-28'")
+                        .replace("C", "'io.modelcontextprotocol/clientCapabilities':{'roots':{'é':[1,2]}}")
+                + ",'name':'y'}");
+
+        Envelope without = message.withoutClaims().withProgressToken(SEVEN).withId(SEVEN);
+
+        assertThat(text(without.bytes()).replace(" ", ""))
+                .isEqualTo("{'jsonrpc':'2.0','id':7,'method':'x','params':{'_meta':" + expected.replace("'é'", "7")
+                        + ",'name':'y'}}");
+        assertThat(text(having("'method':'x','params':{'_meta':{}}")
+                        .withoutClaims()
+                        .bytes()))
+                .contains("'_meta':{}");
+    }
+
     @Test
     void whatHasNoIdGetsNone() {
         assertThatIllegalStateException()

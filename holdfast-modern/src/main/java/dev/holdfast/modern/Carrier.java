@@ -124,9 +124,9 @@ public final class Carrier {
         return tools;
     }
 
-    /** A request of a client under an id that no other call of the session has. */
+    /** A request of a client as the session takes it, under an id that no other call there has. */
     public Envelope named(Envelope request) {
-        return request.withId(new RequestId(Long.toString(lastId.incrementAndGet())));
+        return request.withoutClaims().withId(new RequestId(Long.toString(lastId.incrementAndGet())));
     }
 
     /** How many requests one may carry at once that is used so. */
