@@ -17,11 +17,24 @@ const NOT_SERVED = ['json-schema-2020-12', 'tasks-required-task-error'];
 
 const SERVERS = { 'the conformance server': startServer, 'a gateway in front of it': t => startInFront(t, server => ({ flags: ['--upstream', server] })) };
 
-/** A stdio server does not say for which of its calls it asks something. */
+/** A stdio server does not say for which of its calls it asks something: each client that can be asked has a process to itself. */
 const STATELESS_SERVERS = {
   ...SERVERS,
-  'a gateway in front of it over stdio': t => startInFront(t, server => ({ command: [COMMAND, 'connect', server] })),
+  'a gateway in front of it over stdio': async t => {
+    const url = await startInFront(t, server => ({ command: [COMMAND, 'connect', server] }));
+    // the suite gives such a call less time than a JVM needs to start, so one is there before
+    await listTools(url, { elicitation: {} });
+    return url;
+  },
 };
+
+async function listTools(url, capabilities) {
+  const _meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': capabilities };
+  const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/list' };
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta } });
+  const response = await fetch(url, { method: 'POST', headers, body });
+  assert.equal(response.status, 200, await response.text());
+}
 
 async function startInFront(t, how) {
   const { flags = [], command } = how(await startServer(t));
