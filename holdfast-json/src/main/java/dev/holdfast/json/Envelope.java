@@ -8,8 +8,8 @@ import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RequestId;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,12 +21,9 @@ public final class Envelope {
     /** The member of {@code params._meta} in which requests of revision 2026-07-28 and later name their revision. */
     public static final String MODERN_VERSION = "io.modelcontextprotocol/protocolVersion";
 
-    /** What requests of those revisions say of themselves, each its own, where a session has said it before. */
-    private static final Set<String> CLAIMS = Set.of(
-            MODERN_VERSION,
-            "io.modelcontextprotocol/clientInfo",
-            "io.modelcontextprotocol/clientCapabilities",
-            "io.modelcontextprotocol/logLevel");
+    static final String CLIENT_INFO = "io.modelcontextprotocol/clientInfo";
+    static final String CLIENT_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
+    static final String LOG_LEVEL = "io.modelcontextprotocol/logLevel";
 
     private static final String CANCELLED = "notifications/cancelled";
 
@@ -54,6 +51,7 @@ public final class Envelope {
     private final Optional<String> protocolVersion;
     private final Optional<String> modernVersion;
     private final Span metaSpan;
+    private final List<Span> claims;
     private final Optional<String> uri;
     private final Optional<String> name;
     private final boolean task;
@@ -79,6 +77,9 @@ public final class Envelope {
         this.protocolVersion = method.equals("initialize") ? scan.paramsVersion : scan.resultVersion;
         this.modernVersion = scan.modernVersion;
         this.metaSpan = scan.from == 0 ? scan.metaSpan : scan.metaSpan.relativeTo(scan.from);
+        this.claims = scan.claims.isEmpty()
+                ? List.of()
+                : scan.claims.stream().map(span -> span.relativeTo(scan.from)).toList();
         this.uri = scan.uri;
         this.name = scan.name;
         this.task = scan.task;
@@ -98,6 +99,7 @@ public final class Envelope {
         this.protocolVersion = before.protocolVersion;
         this.modernVersion = before.modernVersion;
         this.metaSpan = Span.NONE;
+        this.claims = List.of();
         this.uri = before.uri;
         this.name = before.name;
         this.task = before.task;
@@ -212,11 +214,25 @@ public final class Envelope {
         return retry;
     }
 
-    /** Returns the message for a session of a revision before 2026-07-28: with white space where it says of which revision it is. */
+    /**
+     * Returns the message for a session of a revision before 2026-07-28: with white space where it says of itself in {@code params._meta}
+     * what a session has said before; every other byte stays where it is.
+     */
     public Envelope withoutClaims() {
-        return metaSpan.present()
-                ? new Envelope(this, JsonPeek.blanked(bytes, metaSpan, CLAIMS::contains), id, idSpan, subject)
-                : this;
+        if (claims.isEmpty()) {
+            return this;
+        }
+        byte[] blanked = bytes.clone();
+        for (Span value : claims) {
+            // back over the colon and the name, in which no quote can be
+            int key = JsonBytes.last('"', blanked, JsonBytes.last('"', blanked, value.from() - 1) - 1);
+            int next = JsonBytes.afterWhiteSpace(blanked, value.to());
+            boolean another = blanked[next] == ',';
+            int before = JsonBytes.beforeWhiteSpace(blanked, key - 1);
+            boolean last = !another && blanked[before] == ',';
+            Arrays.fill(blanked, last ? before : key, another ? next + 1 : value.to(), (byte) ' ');
+        }
+        return new Envelope(this, blanked, id, idSpan, subject);
     }
 
     /**

@@ -3,6 +3,7 @@ package dev.holdfast.json;
 import dev.holdfast.json.Envelope.Span;
 import dev.holdfast.spi.RequestId;
 import java.math.BigDecimal;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.List;
@@ -79,6 +80,9 @@ final class EnvelopeScan {
     Optional<String> resultVersion = Optional.empty();
     Optional<String> modernVersion = Optional.empty();
     Span metaSpan = Span.NONE;
+    /** Where the values lie by which a request of a stateless revision says of itself what a session has said before. */
+    final List<Span> claims = new ArrayList<>(0);
+
     Optional<String> uri = Optional.empty();
     Optional<String> name = Optional.empty();
     boolean task;
@@ -145,6 +149,7 @@ final class EnvelopeScan {
         metaToken = paramsToken = requestId = Named.NONE;
         paramsVersion = resultVersion = modernVersion = uri = name = Optional.empty();
         metaSpan = Span.NONE;
+        claims.clear();
         if (json.currentToken() != JsonToken.START_OBJECT) {
             fault("a JSON-RPC message must be an object");
             skip();
@@ -263,7 +268,17 @@ final class EnvelopeScan {
         for (String member = member(); member != null; member = member()) {
             switch (member) {
                 case "progressToken" -> metaToken = token(Member.META_TOKEN);
-                case Envelope.MODERN_VERSION -> modernVersion = text(Member.MODERN_VERSION);
+                case Envelope.MODERN_VERSION -> {
+                    int at = start();
+                    modernVersion = text(Member.MODERN_VERSION);
+                    claims.add(new Span(at, position()));
+                }
+                case Envelope.CLIENT_INFO, Envelope.CLIENT_CAPABILITIES, Envelope.LOG_LEVEL -> {
+                    int at = start();
+                    skip();
+                    json.finishToken();
+                    claims.add(new Span(at, position()));
+                }
                 default -> skip();
             }
         }

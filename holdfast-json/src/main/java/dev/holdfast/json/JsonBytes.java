@@ -28,6 +28,24 @@ final class JsonBytes {
         return at;
     }
 
+    /** The index of the last byte down from there that is no white space; -1 when there is none. */
+    static int beforeWhiteSpace(byte[] text, int from) {
+        int at = from;
+        while (at >= 0 && isWhiteSpace(text[at])) {
+            at--;
+        }
+        return at;
+    }
+
+    /** The index of the last such byte down from there; -1 when there is none. */
+    static int last(char wanted, byte[] text, int from) {
+        int at = from;
+        while (at >= 0 && text[at] != wanted) {
+            at--;
+        }
+        return at;
+    }
+
     /** The index behind the string whose opening quote lies there; the array's length when it does not end. */
     static int afterString(byte[] text, int quote) {
         int at = quote + 1;

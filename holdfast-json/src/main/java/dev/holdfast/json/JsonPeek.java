@@ -11,7 +11,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.function.Function;
-import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import tools.jackson.core.JacksonException;
 import tools.jackson.core.JsonParser;
@@ -56,8 +55,7 @@ final class JsonPeek {
 
     /** Looks at all members of a message, and where they lie; false if it cannot be read to its end. */
     static boolean place(byte[] message, MemberLook look) {
-        try {
-            JsonParser json = PLACES.createParser(ObjectReadContext.empty(), message);
+        try (JsonParser json = PLACES.createParser(ObjectReadContext.empty(), message)) {
             json.nextToken();
             members(json, look);
             return true;
@@ -193,37 +191,6 @@ final class JsonPeek {
         value.skipChildren();
         value.finishToken();
         return new Span(start, (int) value.currentLocation().getByteOffset());
-    }
-
-    /** The message with white space in the place of some members of the object that lies there: every other byte stays where it is. */
-    static byte[] blanked(byte[] message, Span object, Predicate<String> members) {
-        byte[] blanked = message.clone();
-        int first = object.from() + 1;
-        int[] done = {first};
-        boolean[] kept = {false};
-        JsonParser json = PLACES.createParser(ObjectReadContext.empty(), message, object.from(), object.length());
-        json.nextToken();
-        members(json, (name, value) -> {
-            int end = object.from() + span(value, start(value)).to();
-            int from = done[0];
-            if (!members.test(name)) {
-                // with the comma before it only if another one is kept before it
-                end = from == first || kept[0] ? from : comma(message, from);
-                kept[0] = true;
-            }
-            Arrays.fill(blanked, from, end, (byte) ' ');
-            done[0] = object.from() + (int) value.currentLocation().getByteOffset();
-        });
-        return blanked;
-    }
-
-    /** Where the comma ends that comes next. */
-    private static int comma(byte[] message, int from) {
-        int at = from;
-        while (message[at] != ',') {
-            at++;
-        }
-        return at + 1;
     }
 
     /** The elements of an array, each as a message of its own; none where there is no array. */

@@ -41,7 +41,7 @@ public record RequestMeta(
         private Optional<String> logLevel = Optional.empty();
 
         private void member(String name, JsonParser value) {
-            if (name.equals(PREFIX + "clientCapabilities") && JsonPeek.isObject(value)) {
+            if (name.equals(Envelope.CLIENT_CAPABILITIES) && JsonPeek.isObject(value)) {
                 Map<String, String> members = new TreeMap<>();
                 JsonPeek.members(value, (capability, what) -> {
                     if (capability.equals("extensions")) {
@@ -54,7 +54,7 @@ public record RequestMeta(
                     }
                 });
                 capabilities = Optional.of(JsonPeek.object(members));
-            } else if (name.equals(PREFIX + "logLevel")) {
+            } else if (name.equals(Envelope.LOG_LEVEL)) {
                 logLevel = Optional.of(JsonPeek.isString(value) ? value.getString() : "");
             }
         }

@@ -214,7 +214,7 @@ class EnvelopeTest {
                 "{V,C,'progressToken':'é'} | {'progressToken':'é'}",
                 "{'progressToken':'é',V, C } | {'progressToken':'é'}",
                 "{'a':[1,{'b':2}] , V,'progressToken':'é',C} | {'a':[1,{'b':2}],'progressToken':'é'}",
-                "{C ,V ,'a':1,'progressToken':'é'} | {'a':1,'progressToken':'é'}",
+                "{C ,'a':1,'progressToken':'é'} | {'a':1,'progressToken':'é'}",
                 "{V,'x':{},C,'a':1, 'progressToken':'é'} | {'x':{},'a':1,'progressToken':'é'}"
             })
     void whatARequestSaysOfItselfIsLeftOut(String meta, String expected) {
