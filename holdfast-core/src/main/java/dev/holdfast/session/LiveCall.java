@@ -502,6 +502,11 @@ public final class LiveCall implements Call {
         }
 
         @Override
+        public void continueBy(InboundMessage other) {
+            request.call.core.continueBy(this, other);
+        }
+
+        @Override
         public String sessionId() {
             return request.call.core.id();
         }

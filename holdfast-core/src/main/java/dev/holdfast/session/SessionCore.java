@@ -22,6 +22,7 @@ import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.MessageFactory;
 import dev.holdfast.spi.OutboundMessage;
+import dev.holdfast.spi.RecordChange;
 import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionRecord;
@@ -196,6 +197,24 @@ public abstract class SessionCore {
      */
     boolean reruns() {
         return outlives() && !host.backend.executesImmediately();
+    }
+
+    /** A request in these hands is gone on with by another one, should this process die before it is answered. */
+    void continueBy(LiveCall.Held held, InboundMessage other) {
+        LiveCall.Request request = held.request;
+        RecordChange change =
+                new RecordChange.CallStarted(request.call.id, List.of(request.id()), LiveCall.Rerun.first(other));
+        log.run(step -> keep(held, change, step));
+    }
+
+    private void keep(LiveCall.Held held, RecordChange change, Step now) {
+        outbox.whenOpen(now, step -> {
+            LiveCall.Request request = held.request;
+            if (reruns() && request.call.requests.size() == 1 && request.isHeldBy(held) && request.open()) {
+                request.call.mayBeRerun(step);
+                outbox.add(Pending.of(null, List.of(change), again -> keep(held, change, again)), step);
+            }
+        });
     }
 
     /**

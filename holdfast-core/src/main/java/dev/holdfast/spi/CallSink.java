@@ -35,6 +35,15 @@ public interface CallSink {
      */
     void disconnect(Duration retry);
 
+    /**
+     * Tells by which request a backend goes on with this call that is opened after a death of this process: it gets that in the place of
+     * the call's own, which may not be run again. Where the store outlives the process, the call does too then. The latest one counts.
+     * Nothing happens where the call is one of a batch, or ends first.
+     *
+     * @param request does no harm, however often it is sent; its id is that of the call
+     */
+    default void continueBy(InboundMessage request) {}
+
     /** The session id that the client holds. */
     String sessionId();
 

@@ -341,6 +341,45 @@ class RestartTest {
         assertThat(TestBed.resume(session, post).read()).containsExactly("error 1" + INTERRUPTED);
     }
 
+    private void goesOn() {
+        backend().call(1).sink().continueBy(Wire.request(Wire.id(1), "tasks/result", JournalChange.NONE));
+    }
+
+    @Test
+    void aCallIsGoneOnWithByTheRequestThatItsBackendHasNamedAsOftenAsThatNamesIt() {
+        bed.backend.answersReplayed = false;
+        Connection post = bed.post(session, 1);
+        for (int i = 0; i < 5; i++) {
+            goesOn();
+            restart();
+            assertThat(backend().heard).containsExactly("tasks/result 1");
+        }
+        backend().call(1).respond();
+        assertThat(TestBed.resume(session, post).read()).containsExactly("result 1");
+    }
+
+    @Test
+    void aCallThatHasEndedIsNotGoneOnWith() {
+        bed.post(session, 1);
+        backend().call(1).respond();
+        goesOn();
+        restart();
+        assertThat(backend().heard).isEmpty();
+    }
+
+    @Test
+    void aCallIsGoneOnWithThoughTheStoreFails() {
+        bed.backend.answersReplayed = false;
+        Connection post = bed.post(session, 1);
+        bed.store.decree(Fate.LOST);
+        goesOn();
+        bed.pass(Duration.ofSeconds(1));
+        restart();
+        assertThat(backend().heard).containsExactly("tasks/result 1");
+        backend().call(1).respond();
+        assertThat(TestBed.resume(session, post).read()).containsExactly("result 1");
+    }
+
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void aCallThatBelongsOnTheThreadOfItsRequestIsNotRunAgain(boolean fromTheStart) {
