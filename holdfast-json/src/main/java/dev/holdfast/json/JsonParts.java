@@ -1,11 +1,16 @@
 package dev.holdfast.json;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Collectors;
 
 /** Parts of a message that an {@link EnvelopeReader} has let pass, each found by the names on the way to it; without a tree. */
 public final class JsonParts {
+    private static final EnvelopeReader ENVELOPES = EnvelopeReader.ofServer();
+
     private JsonParts() {}
 
     /** A value as JSON, exactly as it stands there. */
@@ -41,5 +46,21 @@ public final class JsonParts {
     /** A text as JSON. */
     public static String quoted(String text) {
         return JsonText.quoted(text);
+    }
+
+    /** An object of these members, whose values are JSON. */
+    public static String object(Map<String, String> members) {
+        return members.entrySet().stream()
+                .map(member -> JsonText.quoted(member.getKey()) + ":" + member.getValue())
+                .collect(Collectors.joining(",", "{", "}"));
+    }
+
+    /**
+     * A message that has these members beside {@code jsonrpc}.
+     *
+     * @throws IllegalArgumentException if it is none
+     */
+    public static Envelope message(String members) {
+        return ENVELOPES.message(("{\"jsonrpc\":\"2.0\"," + members + "}").getBytes(UTF_8));
     }
 }

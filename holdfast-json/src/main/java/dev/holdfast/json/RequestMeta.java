@@ -33,6 +33,16 @@ public record RequestMeta(
         return new RequestMeta(reading.capabilities, Set.copyOf(reading.answers), reading.tasks, reading.logLevel);
     }
 
+    /** What a request is about, which its header {@code Mcp-Name} repeats. */
+    public static Optional<String> subject(Envelope request) {
+        return switch (request.method()) {
+            case "tools/call", "prompts/get" -> request.name();
+            case "resources/read" -> request.uri();
+            case "tasks/get", "tasks/update", "tasks/cancel" -> JsonPeek.string(request.bytes(), "params", "taskId");
+            default -> Optional.empty();
+        };
+    }
+
     /** What was read so far. */
     private static final class Reading {
         private Optional<String> capabilities = Optional.empty();

@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import java.math.BigDecimal;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -30,7 +31,7 @@ public final class ToolHeaders {
         // nothing is known
     }
 
-    /** An argument, by the names on the way to it, and what the name of its header ends with. */
+    /** An argument, by the names on the way to it, and its header. */
     private record Argument(String header, List<String> path) {}
 
     /** Learns from a response to {@code tools/list}, or from a page of it. */
@@ -59,7 +60,7 @@ public final class ToolHeaders {
             List<String> property = plus(properties, name);
             List<String> argument = plus(path, name);
             JsonPeek.string(tool, plus(property, MEMBER).toArray(String[]::new))
-                    .ifPresent(header -> into.add(new Argument(header, argument)));
+                    .ifPresent(header -> into.add(new Argument("Mcp-Param-" + header, argument)));
             if (argument.size() < MOST_DEPTH) {
                 collect(tool, property, argument, into);
             }
@@ -78,22 +79,36 @@ public final class ToolHeaders {
      * @param headers the value of a header, decoded; empty where it is missing
      */
     public Optional<String> different(Envelope call, Function<String, Optional<String>> headers) {
-        List<Argument> arguments = call.name().map(byTool::get).orElse(List.of());
-        for (Argument argument : arguments) {
-            String header = "Mcp-Param-" + argument.header;
-            List<String> path = new ArrayList<>(List.of("params", "arguments"));
-            path.addAll(argument.path);
-            Optional<String> said = JsonPeek.raw(call.bytes(), path.toArray(String[]::new))
-                    .filter(value -> !value.equals("null"))
-                    .map(value -> value.startsWith("\"")
-                            ? JsonPeek.string(call.bytes(), path.toArray(String[]::new))
-                                    .orElse("")
-                            : value);
-            if (!same(headers.apply(header), said)) {
-                return Optional.of(header);
+        for (Argument argument : arguments(call)) {
+            if (!same(headers.apply(argument.header), said(call, argument))) {
+                return Optional.of(argument.header);
             }
         }
         return Optional.empty();
+    }
+
+    /** The headers that a call has to have, by their names; the values are not encoded. */
+    Map<String, String> of(Envelope call) {
+        Map<String, String> headers = new LinkedHashMap<>();
+        for (Argument argument : arguments(call)) {
+            said(call, argument).ifPresent(value -> headers.put(argument.header, value));
+        }
+        return headers;
+    }
+
+    private List<Argument> arguments(Envelope call) {
+        return call.name().map(byTool::get).orElse(List.of());
+    }
+
+    private static Optional<String> said(Envelope call, Argument argument) {
+        List<String> names = new ArrayList<>(List.of("params", "arguments"));
+        names.addAll(argument.path);
+        String[] path = names.toArray(String[]::new);
+        return JsonPeek.raw(call.bytes(), path)
+                .filter(value -> !value.equals("null"))
+                .map(value -> value.startsWith("\"")
+                        ? JsonPeek.string(call.bytes(), path).orElse("")
+                        : value);
     }
 
     private static boolean same(Optional<String> header, Optional<String> said) {

@@ -5,7 +5,6 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.holdfast.Refusal;
 import dev.holdfast.json.Envelope;
-import dev.holdfast.json.JsonParts;
 import dev.holdfast.json.JsonRpc;
 import dev.holdfast.json.RequestMeta;
 import dev.holdfast.json.ToolHeaders;
@@ -62,7 +61,7 @@ public final class ModernGuard {
             return invalid(META + "logLevel\"] must be one of the levels of RFC 5424, such as \"info\"");
         }
         different = different("Mcp-Method", trimmed(request, "Mcp-Method"), message.method());
-        Optional<String> subject = subject(message);
+        Optional<String> subject = RequestMeta.subject(message);
         return different.isPresent() || subject.isEmpty()
                 ? different
                 : different("Mcp-Name", trimmed(request, "Mcp-Name").map(ModernGuard::decoded), subject.get());
@@ -74,16 +73,6 @@ public final class ModernGuard {
                 .map(name -> rejection(
                         JsonRpc.HEADER_MISMATCH,
                         "Header mismatch: the header " + name + " does not say what the argument says"));
-    }
-
-    /** What a request is about, which its {@code Mcp-Name} repeats. */
-    private static Optional<String> subject(Envelope message) {
-        return switch (message.method()) {
-            case "tools/call", "prompts/get" -> message.name();
-            case "resources/read" -> message.uri();
-            case "tasks/get", "tasks/update", "tasks/cancel" -> JsonParts.string(message.bytes(), "params", "taskId");
-            default -> Optional.empty();
-        };
     }
 
     private static Optional<String> trimmed(HttpServletRequest request, String name) {

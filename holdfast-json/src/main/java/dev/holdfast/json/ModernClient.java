@@ -1,0 +1,118 @@
+package dev.holdfast.json;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.holdfast.spi.RequestId;
+import java.util.Base64;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+
+/**
+ * A client of a legacy revision, as a server of 2026-07-28 gets to know it with each request. The counterpart of {@link ModernAnswer}.
+ *
+ * @param info who it is, as JSON
+ * @param capabilities what it can do, and that a task may be made of its calls, as JSON
+ * @param revision the legacy revision that it is told to speak
+ * @see <a href="https://modelcontextprotocol.io/specification/2026-07-28/basic#meta">MCP 2026-07-28, _meta</a>
+ */
+public record ModernClient(String info, String capabilities, String revision) {
+    /** The revision that the server is spoken to in. */
+    public static final String REVISION = "2026-07-28";
+
+    private static final String PREFIX = "io.modelcontextprotocol/";
+    private static final String TASKS = PREFIX + "tasks";
+    private static final String UNNAMED = "{\"name\":\"unknown\",\"version\":\"unknown\"}";
+    /** The latest of the legacy ones first. */
+    private static final List<String> LEGACY = List.of("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05");
+
+    /** What a header may be as it is. */
+    private static final Pattern PLAIN = Pattern.compile("[!-~](?:[ -~]*[!-~])?");
+
+    private static final Pattern TOKEN = Pattern.compile("[A-Za-z0-9!#$%&'*+.^_`|~-]+");
+    private static final String ENCODED = "=?base64?";
+    private static final String ENCODED_END = "?=";
+
+    /** The client that has sent an {@code initialize}. */
+    public static ModernClient of(Envelope initialize) {
+        byte[] said = initialize.bytes();
+        Map<String, String> capabilities = JsonPeek.members(said, "params", "capabilities");
+        Map<String, String> extensions = JsonPeek.members(said, "params", "capabilities", "extensions");
+        extensions.put(TASKS, "{}");
+        capabilities.put("extensions", JsonParts.object(extensions));
+        // those of revision 2025-11-25, which are others
+        capabilities.remove("tasks");
+        return new ModernClient(
+                JsonPeek.raw(said, "params", "clientInfo").orElse(UNNAMED),
+                JsonParts.object(capabilities),
+                initialize.protocolVersion().filter(LEGACY::contains).orElse(LEGACY.get(0)));
+    }
+
+    /**
+     * A request of the client's to the server.
+     *
+     * @param params its parameters, each as JSON; what is in their {@code _meta} goes along
+     * @param logLevel from which level on the client wants to hear the log of it; empty for no log
+     * @throws IllegalArgumentException if the parameters are no JSON that may be sent
+     */
+    public Envelope request(RequestId id, String method, Map<String, String> params, Optional<String> logLevel) {
+        Map<String, String> meta =
+                JsonPeek.members(params.getOrDefault("_meta", "{}").getBytes(UTF_8));
+        meta.put(Envelope.MODERN_VERSION, JsonText.quoted(REVISION));
+        meta.put(PREFIX + "clientCapabilities", capabilities);
+        meta.putIfAbsent(PREFIX + "clientInfo", info);
+        logLevel.ifPresent(level -> meta.putIfAbsent(PREFIX + "logLevel", JsonText.quoted(level)));
+        Map<String, String> all = new LinkedHashMap<>(params);
+        all.put("_meta", JsonParts.object(meta));
+        return JsonParts.message("\"id\":" + id.token() + ",\"method\":" + JsonText.quoted(method) + ",\"params\":"
+                + JsonParts.object(all));
+    }
+
+    /** The answer to the client's {@code initialize} that a server's to {@code server/discover} makes; empty where it speaks others. */
+    public Optional<Envelope> initialized(RequestId id, byte[] discovered) {
+        if (!JsonPeek.strings(discovered, "result", "supportedVersions").contains(REVISION)) {
+            return Optional.empty();
+        }
+        Map<String, String> capabilities = JsonPeek.members(discovered, "result", "capabilities");
+        Map<String, String> extensions = JsonPeek.members(discovered, "result", "capabilities", "extensions");
+        extensions.remove(TASKS);
+        capabilities.put("extensions", JsonParts.object(extensions));
+        Map<String, String> result = new LinkedHashMap<>();
+        result.put("protocolVersion", JsonText.quoted(revision));
+        result.put("capabilities", JsonParts.object(capabilities));
+        result.put(
+                "serverInfo",
+                JsonPeek.raw(discovered, "result", "_meta", PREFIX + "serverInfo")
+                        .orElse(UNNAMED));
+        JsonPeek.raw(discovered, "result", "instructions").ifPresent(text -> result.put("instructions", text));
+        return Optional.of(JsonParts.message("\"id\":" + id.token() + ",\"result\":" + JsonParts.object(result)));
+    }
+
+    /**
+     * The headers in which a request repeats what it says, but for the revision; each as it is sent.
+     *
+     * @see <a href="https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#request-metadata">MCP
+     *     2026-07-28, request metadata</a>
+     */
+    public static Map<String, String> headers(Envelope request, ToolHeaders tools) {
+        Map<String, String> headers = new LinkedHashMap<>();
+        headers.put("Mcp-Method", request.method());
+        RequestMeta.subject(request).ifPresent(subject -> headers.put("Mcp-Name", subject));
+        if (request.method().equals("tools/call")) {
+            headers.putAll(tools.of(request));
+        }
+        return headers.entrySet().stream()
+                .filter(header -> TOKEN.matcher(header.getKey()).matches())
+                .collect(Collectors.toMap(Map.Entry::getKey, header -> encoded(header.getValue())));
+    }
+
+    private static String encoded(String value) {
+        boolean looksEncoded = value.startsWith(ENCODED) && value.endsWith(ENCODED_END);
+        return PLAIN.matcher(value).matches() && !looksEncoded
+                ? value
+                : ENCODED + Base64.getEncoder().encodeToString(value.getBytes(UTF_8)) + ENCODED_END;
+    }
+}
