@@ -119,7 +119,7 @@ final class MessageExchange extends StreamOwner {
         if (executed != Executed.NO) {
             response.told().runsAgain();
         }
-        session.postRequest(uri, message.bytes(), context).whenComplete((request, failure) -> {
+        session.postRequest(uri, message, context).whenComplete((request, failure) -> {
             if (failure != null) {
                 finish(notSent("it could not be sent again", failure));
             } else {
@@ -566,7 +566,7 @@ final class MessageExchange extends StreamOwner {
     void cancel() {
         cancelled = true;
         EventStream begun = stream;
-        if (begun == null || (begun.idle() && attempt != Attempt.ANSWERED_ELSEWHERE)) {
+        if (begun == null || !session.endsCancelled() || (begun.idle() && attempt != Attempt.ANSWERED_ELSEWHERE)) {
             finish(new Outcome.Cancelled());
         } else {
             begun.linger(() -> finish(new Outcome.Cancelled()));

@@ -189,9 +189,22 @@ public abstract class ServerSession extends StreamOwner {
 
     /** Sends what has no response to an address of the session. */
     final CompletionStage<Outcome> post(URI uri, Envelope message, Object context) {
-        message.cancelledRequest().map(requests::get).ifPresent(MessageExchange::cancel);
+        message.cancelledRequest().ifPresent(this::cancel);
         return send(new MessageExchange(this, uri, message, Repeat.HARMLESS, context, new ToldProgress(), NOBODY))
                 .thenApply(this::noticed);
+    }
+
+    /** Gives up a request that is on its way. */
+    final void cancel(RequestId request) {
+        MessageExchange exchange = requests.get(request);
+        if (exchange != null) {
+            exchange.cancel();
+        }
+    }
+
+    /** Whether the server is told of a request that is given up, and then ends its stream itself. */
+    boolean endsCancelled() {
+        return true;
     }
 
     private CompletionStage<Outcome> send(MessageExchange exchange) {
@@ -391,16 +404,20 @@ public abstract class ServerSession extends StreamOwner {
         return server.later(millis, task);
     }
 
-    final CompletionStage<HttpRequest> postRequest(URI uri, byte[] body, Object context) {
-        return server.requests()
-                .make(
-                        "POST",
-                        uri,
-                        Optional.of(body),
-                        context,
-                        request -> headers(request, "application/json, text/event-stream")
-                                .header("Content-Type", "application/json; charset=utf-8")
-                                .POST(new MarkedBody(body)));
+    final CompletionStage<HttpRequest> postRequest(URI uri, Envelope message, Object context) {
+        byte[] body = message.bytes();
+        return server.requests().make("POST", uri, Optional.of(body), context, request -> {
+            headers(request, "application/json, text/event-stream")
+                    .header("Content-Type", "application/json; charset=utf-8")
+                    .POST(new MarkedBody(body));
+            repeated(message).forEach(request::header);
+            return request;
+        });
+    }
+
+    /** The headers that repeat what a message says. */
+    Map<String, String> repeated(Envelope message) {
+        return Map.of();
     }
 
     final CompletionStage<HttpRequest> getRequest(URI uri, Optional<String> lastEventId, Object context) {
@@ -436,7 +453,7 @@ public abstract class ServerSession extends StreamOwner {
     }
 
     /** An exchange whose stream, if there is one, answers a request; it has not begun. */
-    final HttpExchange answering(HttpRequest request, StreamHandler handler) {
+    HttpExchange answering(HttpRequest request, StreamHandler handler) {
         return exchange(request, handler, answers);
     }
 

@@ -7,15 +7,21 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /** Opens sessions at a server, over the protocol that it speaks. */
 public final class SessionOpener {
     /** Which protocol a server is spoken to. */
     public enum Protocol {
-        /** Streamable HTTP, and HTTP+SSE where the server refuses the first POST with 400, 404 or 405. */
+        /**
+         * Streamable HTTP, be it without sessions where the server knows no {@code initialize}, and HTTP+SSE where it refuses the first
+         * POST with 400, 404 or 405.
+         */
         AUTOMATIC,
-        /** Streamable HTTP only. */
+        /** Streamable HTTP only, be it without sessions. */
         STREAMABLE_HTTP,
         /** HTTP+SSE (2024-11-05) only; the URL is that of its GET. */
         HTTP_SSE
@@ -32,6 +38,8 @@ public final class SessionOpener {
 
     /** How long a server that refused Streamable HTTP may take to name its endpoint of HTTP+SSE. */
     private static final long FALLBACK_MILLIS = 10_000;
+
+    private static final Set<Integer> FALLBACKS = Set.of(400, 404, 405);
 
     private final RemoteServer server;
     private final MessageSink listening;
@@ -83,18 +91,56 @@ public final class SessionOpener {
                     .handle((taken, failure) ->
                             failure == null ? new Opened(session) : notOpened(session, new Outcome.Closed()));
         }
-        return initialize(session, initialize, context, sink).thenCompose(result -> {
-            boolean old = result instanceof NotOpened not
-                    && not.outcome() instanceof Outcome.Refused refused
-                    && (refused.status() == 400 || refused.status() == 404 || refused.status() == 405);
-            return old && protocol == Protocol.AUTOMATIC
+        AtomicReference<@Nullable Envelope> doubtful = new AtomicReference<>();
+        MessageSink answers = message -> {
+            boolean doubt = message.kind() == Envelope.Kind.ERROR
+                    && message.id().equals(initialize.id())
+                    && StatelessSession.mayBeModern(message);
+            if (doubt) {
+                doubtful.set(message);
+                return CompletableFuture.completedFuture(null);
+            }
+            return sink.message(message);
+        };
+        return initialize(session, initialize, context, answers).thenCompose(result -> {
+            Optional<Outcome.Refused> refused =
+                    result instanceof NotOpened not && not.outcome() instanceof Outcome.Refused refusal
+                            ? Optional.of(refusal)
+                            : Optional.empty();
+            Optional<Envelope> error = Optional.ofNullable(doubtful.get());
+            boolean mayBeModern = error.or(() -> refused.flatMap(
+                            refusal -> refusal.error(initialize.id().orElseThrow())))
+                    .filter(StatelessSession::mayBeModern)
+                    .isPresent();
+            boolean old = protocol == Protocol.AUTOMATIC
+                    && refused.filter(refusal -> FALLBACKS.contains(refusal.status()))
+                            .isPresent();
+            Supplier<CompletionStage<Result>> otherwise = () -> old
                     ? overHttpSse(
                             initialize,
                             context,
                             sink,
                             FALLBACK_MILLIS,
                             outcome -> speaksHttpSse(outcome) ? new NotOpened(outcome) : result)
-                    : CompletableFuture.completedFuture(result);
+                    : error.map(sink::message)
+                            .orElse(CompletableFuture.completedFuture(null))
+                            .thenApply(taken -> result);
+            return mayBeModern ? stateless(initialize, context, sink, otherwise) : otherwise.get();
+        });
+    }
+
+    /** Goes on with a server that has no sessions, if it is one. */
+    private CompletionStage<Result> stateless(
+            Envelope initialize, Object context, MessageSink sink, Supplier<CompletionStage<Result>> otherwise) {
+        StatelessSession session = new StatelessSession(server, initialize, listening, watch);
+        began(session);
+        return session.open(context, sink).thenCompose(opened -> {
+            if (opened) {
+                return CompletableFuture.completedFuture(new Opened(session));
+            }
+            begun.remove(session);
+            CompletionStage<Void> unused = session.close();
+            return otherwise.get();
         });
     }
 

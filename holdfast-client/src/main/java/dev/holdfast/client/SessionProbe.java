@@ -82,7 +82,7 @@ final class SessionProbe {
                 .message();
         Future<?> late = session.later(TIMEOUT_MILLIS, () -> finding.complete(Finding.UNKNOWN));
         finding.thenAccept(found -> late.cancel(false));
-        session.postRequest(uri, ping.bytes(), context).whenComplete((request, failure) -> {
+        session.postRequest(uri, ping, context).whenComplete((request, failure) -> {
             if (failure != null) {
                 finding.complete(Finding.UNKNOWN);
                 return;

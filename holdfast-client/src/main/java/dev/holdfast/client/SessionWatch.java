@@ -1,5 +1,7 @@
 package dev.holdfast.client;
 
+import dev.holdfast.json.Envelope;
+import dev.holdfast.spi.RequestId;
 import java.time.Duration;
 
 /** Hears what happens to a session and its connections. Must not block. */
@@ -25,6 +27,14 @@ public interface SessionWatch {
 
     /** The server had lost a session that is held. Another one has taken its place. */
     default void sessionReplaced() {}
+
+    /**
+     * The server goes on with a request by itself. Who sends another one gets the same answer, from any session.
+     *
+     * @param request the id of the first
+     * @param other under the same id and progress token; does no harm, however often it is sent
+     */
+    default void goesOnAs(RequestId request, Envelope other) {}
 
     /** The listening stream could not be had for as long as the retry policy allows. A message that reaches the server opens it again. */
     default void listeningGivenUp() {}

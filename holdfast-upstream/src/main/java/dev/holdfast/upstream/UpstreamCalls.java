@@ -82,6 +82,12 @@ final class UpstreamCalls {
             this.task = message.asksForTask();
         }
 
+        /** A request under the upstream's names as the client would have sent it. */
+        Envelope asClients(Envelope other) {
+            Envelope named = other.withId(request.requiredId());
+            return token.map(named::withProgressToken).orElse(named);
+        }
+
         /** Whether progress is told under its token, which is that of the client. */
         boolean hasOwn(Envelope progress) {
             return token.isPresent() && token.equals(names.token()) && token.equals(progress.progressToken());
@@ -180,6 +186,11 @@ final class UpstreamCalls {
     synchronized List<InboundMessage> untouched() {
         untouched.forEach(call -> call.room.give());
         return untouched.stream().map(call -> call.request).toList();
+    }
+
+    /** The one that runs under an id of the upstream's. */
+    synchronized Optional<Call> find(RequestId theirs) {
+        return Optional.ofNullable(running.get(theirs));
     }
 
     /** Those that run. */

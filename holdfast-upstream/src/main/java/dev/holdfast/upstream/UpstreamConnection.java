@@ -26,6 +26,7 @@ import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.ListeningSink;
 import dev.holdfast.spi.OutboundMessage;
+import dev.holdfast.spi.RequestId;
 import dev.holdfast.upstream.UpstreamCalls.Call;
 import java.io.EOFException;
 import java.net.URI;
@@ -158,7 +159,8 @@ final class UpstreamConnection
     @Override
     public CompletionStage<HttpRequest.Builder> customize(
             HttpRequest.Builder request, String method, URI uri, Optional<byte[]> body, Object context) {
-        Object given = method.equals("POST") ? context : latestContext;
+        boolean own = method.equals("POST") && context instanceof ForwardedHeaders.Values;
+        Object given = own ? context : latestContext;
         return CompletableFuture.completedFuture(
                 given instanceof ForwardedHeaders.Values headers ? headers.addTo(request) : request);
     }
@@ -472,6 +474,13 @@ final class UpstreamConnection
                 sessionLost();
             }
         });
+    }
+
+    /** A task of the upstream's outlives this process, and so does the call that it is made of. */
+    @Override
+    public void goesOnAs(RequestId request, Envelope other) {
+        calls.find(request)
+                .ifPresent(call -> call.sink.continueBy(call.asClients(other).inbound(InboundMessage.NO_CONTEXT)));
     }
 
     private void sessionLost() {

@@ -1,0 +1,447 @@
+package dev.holdfast.client;
+
+import dev.holdfast.client.wire.HttpExchange;
+import dev.holdfast.client.wire.StreamHandler;
+import dev.holdfast.json.Envelope;
+import dev.holdfast.json.JsonParts;
+import dev.holdfast.json.JsonRpc;
+import dev.holdfast.json.ModernClient;
+import dev.holdfast.json.RepeatRules;
+import dev.holdfast.json.ToolHeaders;
+import dev.holdfast.spi.RequestId;
+import java.net.http.HttpRequest;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What is a session to its client, at a server of 2026-07-28 that has none and knows nothing but requests: each says who its client
+ * is. What the client sets is kept here, and goes along. It cannot be lost.
+ *
+ * @see <a href="https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http">MCP 2026-07-28,
+ *     Streamable HTTP</a>
+ */
+final class StatelessSession extends ServerSession {
+    private static final CompletionStage<Void> DONE = CompletableFuture.completedFuture(null);
+    private static final String LISTEN = "subscriptions/listen";
+    private static final Set<String> LEVELS =
+            Set.of("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency");
+    /** The lists of which a server may tell that they have changed. */
+    private static final List<String> LISTS = List.of("tools", "prompts", "resources");
+
+    private static final String ACCEPTED = "\"result\":{}";
+
+    /** How long a stream is waited for that has ended: up to a minute. */
+    private static final long FIRST_PAUSE_MILLIS = 1_000;
+
+    private static final int MOST_DOUBLINGS = 6;
+
+    private final Envelope initialize;
+    private final ModernClient client;
+    private final ToolHeaders tools = new ToolHeaders();
+    private final AtomicLong ids = new AtomicLong();
+    /** By the ids that our caller has given them. */
+    private final Map<RequestId, StatelessCall> calls = new ConcurrentHashMap<>();
+    /** Who has asked what the client has not answered. */
+    private final Map<RequestId, StatelessCall> questions = new ConcurrentHashMap<>();
+
+    private final Feed feed = new Feed();
+    private volatile Optional<String> logLevel = Optional.empty();
+
+    /**
+     * A session that was not opened yet.
+     *
+     * @param initialize what its client has said of itself
+     * @param listening takes what belongs to no request
+     */
+    StatelessSession(RemoteServer server, Envelope initialize, MessageSink listening, SessionWatch watch) {
+        super(server, listening, watch);
+        this.initialize = initialize;
+        this.client = ModernClient.of(initialize);
+        negotiated(ModernClient.REVISION);
+    }
+
+    /** Whether an error for {@code initialize} may be that of a server which knows only revisions without it. */
+    static boolean mayBeModern(Envelope error) {
+        return JsonParts.raw(error.bytes(), "error", "code")
+                .filter(code -> code.matches("-3202[012]|-3260[12]"))
+                .isPresent();
+    }
+
+    /**
+     * Asks the server what it is.
+     *
+     * @param sink gets the answer to {@code initialize} that is made of that
+     * @return false if it is none of 2026-07-28
+     */
+    CompletionStage<Boolean> open(Object context, MessageSink sink) {
+        AtomicReference<@Nullable Envelope> answer = new AtomicReference<>();
+        RequestId id = initialize.id().orElseThrow();
+        Envelope discover = request("server/discover", Map.of());
+        return call(server.uri(), discover, Repeat.HARMLESS, context, new ToldProgress(), part -> {
+                    if (part.kind() == Envelope.Kind.RESPONSE) {
+                        answer.set(client.initialized(id, part.bytes()).orElse(null));
+                        feed.begin(part.bytes());
+                    }
+                    return DONE;
+                })
+                .thenCompose(outcome -> {
+                    Envelope initialized = answer.get();
+                    if (initialized == null) {
+                        return CompletableFuture.completedFuture(false);
+                    }
+                    listen(context);
+                    return MessageBodies.handOver(initialized, sink).handle((taken, failure) -> failure == null);
+                });
+    }
+
+    RequestId nextId() {
+        return JsonRpc.stringId("holdfast-" + ids.incrementAndGet());
+    }
+
+    /** A request of the client's to the server, under an id that none had before. */
+    Envelope request(String method, Map<String, String> params) {
+        return client.request(nextId(), method, params, logLevel);
+    }
+
+    /** Sends a request of our own, with the newest of what the client's requests had. */
+    CompletionStage<Outcome> call(Envelope request, Repeat repeat, MessageSink sink) {
+        return call(server.uri(), request, repeat, NO_CONTEXT, new ToldProgress(), sink);
+    }
+
+    /** A request was answered. */
+    void learn(Envelope request, Envelope response) {
+        if (request.method().equals(RepeatRules.TOOLS_LIST) && response.kind() == Envelope.Kind.RESPONSE) {
+            tools.learn(response.bytes());
+        }
+    }
+
+    @Override
+    Map<String, String> repeated(Envelope message) {
+        return ModernClient.headers(message, tools);
+    }
+
+    /** A stream of changes may be silent for longer than that of a call. */
+    @Override
+    HttpExchange answering(HttpRequest request, StreamHandler handler) {
+        boolean listens = request.headers()
+                .firstValue("Mcp-Method")
+                .filter(LISTEN::equals)
+                .isPresent();
+        return listens ? listening(request, handler) : super.answering(request, handler);
+    }
+
+    @Override
+    public CompletionStage<Outcome> call(
+            Envelope request, Repeat repeat, Object context, ToldProgress told, MessageSink sink) {
+        return switch (request.method()) {
+            case "ping" -> answered(request, ACCEPTED, sink);
+            case "logging/setLevel" -> level(request, sink);
+            case "resources/subscribe", "resources/unsubscribe" ->
+                feed.change(request).thenCompose(answer -> answered(request, answer, sink));
+            default -> begun(new StatelessCall(this, request, repeat, context, told, sink), request);
+        };
+    }
+
+    private CompletionStage<Outcome> begun(StatelessCall call, Envelope request) {
+        calls.put(request.id().orElseThrow(), call);
+        if (closed()) {
+            call.close();
+        }
+        return call.begin();
+    }
+
+    private CompletionStage<Outcome> level(Envelope request, MessageSink sink) {
+        Optional<String> level = JsonParts.string(request.bytes(), "params", "level");
+        if (level.filter(LEVELS::contains).isEmpty()) {
+            String why = "level must be one of the levels of RFC 5424, such as \"info\"";
+            return answered(request, error(JsonRpc.INVALID_PARAMS, why), sink);
+        }
+        logLevel = level;
+        return answered(request, ACCEPTED, sink);
+    }
+
+    private static String error(int code, String message) {
+        return "\"error\":{\"code\":" + code + ",\"message\":" + JsonParts.quoted(message) + "}";
+    }
+
+    private static CompletionStage<Outcome> answered(Envelope request, String member, MessageSink sink) {
+        Envelope answer =
+                JsonParts.message("\"id\":" + request.id().orElseThrow().token() + "," + member);
+        return MessageBodies.handOver(answer, sink)
+                .handle((taken, failure) -> failure == null
+                        ? new Outcome.Done()
+                        : new Outcome.Unreadable("the response was not taken: " + failure));
+    }
+
+    /** A call is over. */
+    void over(RequestId id, StatelessCall call) {
+        calls.remove(id, call);
+    }
+
+    /** A call asks the client. */
+    void asks(RequestId question, StatelessCall call) {
+        questions.put(question, call);
+    }
+
+    void withdrawn(RequestId question) {
+        questions.remove(question);
+    }
+
+    /** Answers go to who has asked; the server hears of nothing else that is no request. */
+    @Override
+    public CompletionStage<Outcome> post(Envelope message, Object context) {
+        if (MessageBodies.isResponse(message)) {
+            message.id()
+                    .ifPresent(id ->
+                            Optional.ofNullable(questions.remove(id)).ifPresent(call -> call.answered(id, message)));
+        } else {
+            message.cancelledRequest().map(calls::get).ifPresent(StatelessCall::cancel);
+        }
+        return CompletableFuture.completedFuture(new Outcome.Done());
+    }
+
+    @Override
+    boolean endsCancelled() {
+        return false;
+    }
+
+    @Override
+    public void listen(Object context) {
+        feed.openAgain();
+    }
+
+    @Override
+    void stopListening() {
+        // its requests are among those that end
+    }
+
+    @Override
+    public Optional<String> id() {
+        return Optional.empty();
+    }
+
+    @Override
+    void reached() {
+        // each request stands for itself
+    }
+
+    @Override
+    boolean answersLater(int status) {
+        return false;
+    }
+
+    @Override
+    boolean answersOnOneStream() {
+        return false;
+    }
+
+    @Override
+    boolean opensAnew() {
+        return false;
+    }
+
+    @Override
+    void lost(Loss loss) {
+        // it has no stream of its own
+    }
+
+    @Override
+    public CompletionStage<Void> close() {
+        end();
+        calls.values().forEach(StatelessCall::close);
+        return DONE;
+    }
+
+    /**
+     * What the client hears beside its requests: that lists have changed, of which the server tells that, and the resources that it has
+     * subscribed to. There is a stream for it as long as there is any of that. When it becomes more or less, there is another stream, and
+     * the one before ends after that has begun.
+     *
+     * @see <a href="https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions">MCP 2026-07-28,
+     *     subscriptions</a>
+     */
+    private final class Feed {
+        // guarded by this
+        private String lists = "";
+        private final Set<String> uris = new LinkedHashSet<>();
+        /** What the server does not know yet. */
+        private final List<Change> waiting = new ArrayList<>(0);
+
+        private @Nullable Stream newest;
+        /** The one that ends when that has begun. */
+        private @Nullable Stream before;
+
+        private int failures;
+        /** Whether there was a time without a stream. */
+        private boolean missed;
+
+        /** A subscription, or its end; the stage gets the member that answers it. */
+        private record Change(String uri, boolean added, CompletableFuture<String> answer) {}
+
+        /** A stream that was asked for, and what the server hears with that. */
+        private final class Stream {
+            private final List<Change> changes;
+            private final Envelope request;
+            // guarded by the feed
+            private boolean heard;
+            private boolean refused;
+
+            private Stream(List<Change> changes, String wishes) {
+                this.changes = changes;
+                this.request = request(LISTEN, Map.of("notifications", wishes));
+            }
+
+            private void open() {
+                call(request, Repeat.HARMLESS, this::take).thenAccept(outcome -> ended(this, outcome));
+            }
+
+            private CompletionStage<Void> take(Envelope part) {
+                if (part.method().equals("notifications/subscriptions/acknowledged")) {
+                    heard(this, JsonParts.strings(part.bytes(), "params", "notifications", "resourceSubscriptions"));
+                    return DONE;
+                }
+                refused |= part.kind() == Envelope.Kind.ERROR;
+                return part.kind() == Envelope.Kind.NOTIFICATION ? message(part) : DONE;
+            }
+
+            private void close() {
+                cancel(request.id().orElseThrow());
+            }
+        }
+
+        /** What the server can tell of, as it has said. */
+        synchronized void begin(byte[] discovered) {
+            lists = LISTS.stream()
+                    .filter(list -> JsonParts.isTrue(discovered, "result", "capabilities", list, "listChanged"))
+                    .map(list -> "\"" + list + "ListChanged\":true,")
+                    .collect(Collectors.joining());
+        }
+
+        /** The client subscribes to a resource, or does not want that any more; completes with the member that answers it. */
+        CompletionStage<String> change(Envelope request) {
+            String uri = request.uri().orElse("");
+            Change change = new Change(uri, request.method().equals("resources/subscribe"), new CompletableFuture<>());
+            synchronized (this) {
+                boolean unused = change.added ? uris.add(uri) : uris.remove(uri);
+                waiting.add(change);
+            }
+            open();
+            return change.answer;
+        }
+
+        /** Asks for a stream, unless one is on its way. */
+        void open() {
+            Optional<Stream> next = Optional.empty();
+            Optional<Stream> last = Optional.empty();
+            List<Change> changes;
+            synchronized (this) {
+                if ((newest != null && !newest.heard) || closed()) {
+                    return;
+                }
+                changes = List.copyOf(waiting);
+                waiting.clear();
+                if (lists.isEmpty() && uris.isEmpty()) {
+                    last = Optional.ofNullable(newest);
+                    newest = null;
+                } else {
+                    String resources = uris.stream().map(JsonParts::quoted).collect(Collectors.joining(","));
+                    before = newest;
+                    newest = new Stream(changes, "{" + lists + "\"resourceSubscriptions\":[" + resources + "]}");
+                    next = Optional.of(newest);
+                }
+            }
+            next.ifPresentOrElse(Stream::open, () -> changes.forEach(change -> change.answer.complete(ACCEPTED)));
+            last.ifPresent(Stream::close);
+        }
+
+        private void heard(Stream stream, List<String> agreed) {
+            Optional<Stream> last = Optional.empty();
+            boolean late;
+            boolean more;
+            List<String> resources;
+            synchronized (this) {
+                // one that broke has come back
+                late = missed || stream.heard;
+                stream.heard = true;
+                missed = false;
+                failures = 0;
+                if (stream == newest) {
+                    last = Optional.ofNullable(before);
+                    before = null;
+                }
+                more = !waiting.isEmpty();
+                resources = List.copyOf(uris);
+            }
+            last.ifPresent(Stream::close);
+            stream.changes.forEach(change -> change.answer.complete(
+                    !change.added || agreed.contains(change.uri)
+                            ? ACCEPTED
+                            : error(JsonRpc.SERVER_ERROR, "the server does not tell of changes of this resource")));
+            if (late) {
+                watch.gap();
+                for (String uri : resources) {
+                    CompletionStage<Void> unused = message(
+                            JsonParts.message("\"method\":\"notifications/resources/updated\",\"params\":{\"uri\":"
+                                    + JsonParts.quoted(uri) + "}"));
+                }
+            }
+            if (more) {
+                open();
+            }
+        }
+
+        /** A stream has ended that is not the one before the newest: another takes its place, later and later. */
+        private void ended(Stream stream, Outcome outcome) {
+            boolean refused;
+            long pause;
+            synchronized (this) {
+                if (stream != newest) {
+                    before = stream == before ? null : before;
+                    return;
+                }
+                newest = before;
+                before = null;
+                missed |= newest == null;
+                refused = !stream.heard && (stream.refused || outcome instanceof Outcome.Refused || closed());
+                if (refused) {
+                    stream.changes.stream()
+                            .filter(Change::added)
+                            .map(Change::uri)
+                            .forEach(uris::remove);
+                } else if (!stream.heard) {
+                    waiting.addAll(0, stream.changes);
+                }
+                pause = FIRST_PAUSE_MILLIS << Math.min(failures++, MOST_DOUBLINGS);
+            }
+            if (refused) {
+                String why = error(JsonRpc.SERVER_ERROR, "the server has refused to tell of changes");
+                stream.changes.forEach(change -> change.answer.complete(why));
+            }
+            if (!closed()) {
+                Future<?> unused = later(pause, this::openAgain);
+            }
+        }
+
+        private void openAgain() {
+            boolean needed;
+            synchronized (this) {
+                needed = newest == null || !waiting.isEmpty();
+            }
+            if (needed) {
+                open();
+            }
+        }
+    }
+}

@@ -1,0 +1,303 @@
+package dev.holdfast.gateway;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.gateway.ScriptedUpstream.Asked;
+import java.io.IOException;
+import java.net.URI;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A gateway for clients with sessions, in front of an upstream that speaks 2026-07-28 only, and makes tasks of calls. */
+@Timeout(120)
+class ModernUpstreamTest {
+    private static final String CALL =
+            "{'jsonrpc':'2.0','id':2,'method':'tools/call','params':{'name':'work','arguments':{'n':1}}}";
+
+    private static final String ASKS =
+            "{'jsonrpc':'2.0','id':1,'method':'initialize','params':{'protocolVersion':'2025-06-18','capabilities':"
+                    + "{'elicitation':{}},'clientInfo':{'name':'legacy','version':'7'}}}";
+
+    @TempDir
+    @SuppressWarnings("NullAway.Init")
+    private Path folder;
+
+    private final List<GatewayProcess> started = new ArrayList<>();
+    private final ScriptedUpstream upstream = new ScriptedUpstream();
+    private volatile String state = "'status':'working'";
+
+    @BeforeEach
+    void script() {
+        upstream.on("initialize", asked -> refused(asked, 400, -32022))
+                .on(
+                        "server/discover",
+                        asked -> complete(
+                                asked,
+                                "'supportedVersions':['2026-07-28'],'instructions':'be kind','capabilities':{'tools':{}},"
+                                        + "'_meta':{'io.modelcontextprotocol/serverInfo':{'name':'modern','version':'1'}}"))
+                .on("tools/list", asked -> complete(asked, "'tools':[]"))
+                .on("tools/call", asked -> answered(asked, "'resultType':'task'," + task("'status':'working'")))
+                .on("tasks/get", asked -> complete(asked, task(state)))
+                .on("tasks/update", asked -> {
+                    complete(asked, "'ok':true");
+                    state = "'status':'completed','result':{'content':[{'type':'text','text':'answered'}]}";
+                })
+                .on("tasks/cancel", asked -> complete(asked, "'ok':true"));
+    }
+
+    @AfterEach
+    void end() {
+        started.forEach(GatewayProcess::close);
+        upstream.close();
+    }
+
+    private static String task(String state) {
+        return "'taskId':'t-1','createdAt':'2026-11-29T00:00:00Z','lastUpdatedAt':'2026-11-29T00:00:00Z','ttlMs':null,"
+                + "'pollIntervalMs':50," + state;
+    }
+
+    private static void answered(Asked asked, String result) throws IOException {
+        asked.json("{'jsonrpc':'2.0','id':" + asked.id() + ",'result':{" + result + "}}");
+    }
+
+    private static void complete(Asked asked, String result) throws IOException {
+        answered(asked, "'resultType':'complete'," + result);
+    }
+
+    private static void refused(Asked asked, int status, int code) throws IOException {
+        byte[] body = TestJson.of("{'jsonrpc':'2.0','id':" + asked.id() + ",'error':{'code':" + code
+                        + ",'message':'this server speaks 2026-07-28','data':{'supported':['2026-07-28']}}}")
+                .getBytes(UTF_8);
+        asked.exchange().getResponseHeaders().set("Content-Type", "application/json");
+        asked.exchange().sendResponseHeaders(status, body.length);
+        asked.exchange().getResponseBody().write(body);
+        asked.exchange().close();
+    }
+
+    private GatewayProcess gateway() throws IOException {
+        GatewayProcess gateway = GatewayProcess.start(
+                folder,
+                List.of("serve", "--port", "0", "--upstream", upstream.url().toString()));
+        started.add(gateway);
+        return gateway;
+    }
+
+    private void awaitLooks() {
+        int before = upstream.asked("tasks/get").size();
+        Wait.until("the task is looked at", () -> upstream.asked("tasks/get").size() > before + 1);
+    }
+
+    /** What follows the name of a field in the next line that begins with it and has this in it. */
+    private static String next(Iterator<String> lines, String field, String wanted) {
+        while (true) {
+            String line = lines.next();
+            if (line.startsWith(field + ":") && line.contains(wanted)) {
+                return line.substring(field.length() + 1).strip();
+            }
+        }
+    }
+
+    @Test
+    void theSessionIsTheGatewaysOwnAndEachRequestStandsAlone() throws Exception {
+        upstream.on(
+                "tools/call",
+                asked -> complete(asked, "'content':[{'type':'text','text':'" + asked.header("Mcp-Name") + "'}]"));
+        URI url = gateway().url();
+        assertThat(new HttpPeer(url).post(ASKS).body())
+                .contains(
+                        "\"protocolVersion\":\"2025-06-18\"",
+                        "\"serverInfo\":{\"name\":\"modern\",\"version\":\"1\"}",
+                        "\"instructions\":\"be kind\"");
+
+        HttpPeer connected = HttpPeer.introduced(url, ASKS);
+        assertThat(connected.post(CALL).body()).contains("\"text\":\"work\"");
+        assertThat(connected.call(3, "ping")).contains("\"result\":{}");
+        assertThat(connected.delete().statusCode()).isEqualTo(200);
+
+        assertThat(upstream.asked)
+                .extracting(Asked::what)
+                .containsExactly("initialize", "server/discover", "initialize", "server/discover", "tools/call");
+        Asked call = upstream.asked("tools/call").get(0);
+        assertThat(call.header("MCP-Protocol-Version")).isEqualTo("2026-07-28");
+        assertThat(call.header("Mcp-Method")).isEqualTo("tools/call");
+        assertThat(call.header("Mcp-Session-Id")).isEmpty();
+        assertThat(call.body())
+                .contains(
+                        "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"",
+                        "\"io.modelcontextprotocol/clientInfo\":{\"name\":\"legacy\",\"version\":\"7\"}",
+                        "\"elicitation\":{}",
+                        "\"io.modelcontextprotocol/tasks\":{}");
+    }
+
+    @Test
+    void aLegacyUpstreamIsAskedNothingMore() throws Exception {
+        upstream.on("initialize", upstream::welcome);
+        HttpPeer peer = HttpPeer.connected(gateway().url());
+        peer.call(2, "ping");
+
+        assertThat(upstream.asked)
+                .extracting(Asked::what)
+                .containsOnly("initialize", "notifications/initialized", "GET", "ping");
+        assertThat(upstream.asked("ping").get(0).header("Mcp-Method")).isEmpty();
+    }
+
+    @Test
+    void anUpstreamThatRefusesTheClientIsNoneOfTheNewRevision() throws Exception {
+        upstream.on("initialize", asked -> refused(asked, 400, -32602))
+                .on("server/discover", asked -> refused(asked, 400, -32601));
+
+        assertThat(new HttpPeer(gateway().url()).post(ASKS).body()).contains("status 400");
+    }
+
+    @Test
+    void aTaskIsLookedAtByEachGatewayThatComesAfterOneThatWasKilled() throws Exception {
+        GatewayProcess gateway = gateway();
+        HttpPeer peer = HttpPeer.connected(gateway.url());
+        String id;
+        try (Stream<String> lines = Wait.until(peer.posted(CALL)).body()) {
+            id = next(lines.iterator(), "id", "");
+            awaitLooks();
+            gateway.process().destroyForcibly().waitFor();
+        }
+        // more often than a call is run again that a gateway may have died of
+        for (int i = 0; i < 2; i++) {
+            gateway = gateway();
+            // brings the session back
+            peer.at(gateway.url()).call(10 + i, "ping");
+            awaitLooks();
+            gateway.process().destroyForcibly().waitFor();
+        }
+        state = "'status':'completed','result':{'content':[{'type':'text','text':'written'}]}";
+
+        gateway = gateway();
+        try (Stream<String> rest =
+                Wait.until(peer.at(gateway.url()).resumed(id)).body()) {
+            assertThat(next(rest.iterator(), "data", "\"id\":2")).contains("\"text\":\"written\"");
+        }
+        assertThat(upstream.asked("tools/call")).hasSize(1);
+    }
+
+    @Test
+    void aTaskAsksTheClientAndIsAnswered() throws Exception {
+        state =
+                "'status':'input_required','inputRequests':{'k':{'method':'elicitation/create','params':{'message':'who?'}}}";
+        HttpPeer peer = HttpPeer.introduced(gateway().url(), ASKS);
+        try (Stream<String> lines = Wait.until(peer.posted(CALL)).body()) {
+            Iterator<String> stream = lines.iterator();
+            String id = question(stream);
+            awaitLooks();
+            peer.post("{'jsonrpc':'2.0','id':" + id + ",'result':{'action':'decline'}}");
+
+            String rest = next(stream, "data", "");
+            assertThat(rest).as("it was asked once").contains("\"text\":\"answered\"");
+        }
+        assertThat(upstream.asked("tasks/update"))
+                .singleElement()
+                .satisfies(update -> assertThat(update.body())
+                        .contains("\"inputResponses\":{\"k\":{\"action\":\"decline\"}}", "\"taskId\":\"t-1\""));
+    }
+
+    @Test
+    void whatATaskHasAskedIsAskedAgainByTheGatewayThatComesAfterOneThatWasKilled() throws Exception {
+        state =
+                "'status':'input_required','inputRequests':{'k':{'method':'elicitation/create','params':{'message':'who?'}}}";
+        GatewayProcess gateway = gateway();
+        HttpPeer peer = HttpPeer.introduced(gateway.url(), ASKS);
+        String id;
+        String first;
+        try (Stream<String> lines = Wait.until(peer.posted(CALL)).body()) {
+            Iterator<String> stream = lines.iterator();
+            id = next(stream, "id", "");
+            first = question(stream);
+            awaitLooks();
+            gateway.process().destroyForcibly().waitFor();
+        }
+        gateway = gateway();
+        HttpPeer again = peer.at(gateway.url());
+        again.call(10, "ping");
+        try (Stream<String> lines = Wait.until(again.resumed(id)).body()) {
+            Iterator<String> stream = lines.iterator();
+            String second = question(stream);
+            while (second.equals(first)) {
+                // what was asked before is told again, and withdrawn
+                second = question(stream);
+            }
+            again.post("{'jsonrpc':'2.0','id':" + second + ",'result':{'action':'decline'}}");
+            assertThat(next(stream, "data", "\"id\":2")).contains("\"text\":\"answered\"");
+        }
+    }
+
+    /** The id of the next question. */
+    private static String question(Iterator<String> stream) {
+        Matcher id = Pattern.compile("\"id\":(\"[^\"]+\")").matcher(next(stream, "data", "elicitation/create"));
+        assertThat(id.find()).isTrue();
+        return id.group(1);
+    }
+
+    @Test
+    void aClientThatCancelsCancelsTheTask() throws Exception {
+        HttpPeer peer = HttpPeer.connected(gateway().url());
+        try (Stream<String> lines = Wait.until(peer.posted(CALL)).body()) {
+            awaitLooks();
+            peer.post("{'jsonrpc':'2.0','method':'notifications/cancelled','params':{'requestId':2}}");
+            Wait.until(
+                    "the task is cancelled",
+                    () -> !upstream.asked("tasks/cancel").isEmpty());
+            assertThat(lines).noneMatch(line -> line.contains("\"id\":2"));
+        }
+        assertThat(upstream.asked("tasks/cancel").get(0).header("Mcp-Name")).isEqualTo("t-1");
+    }
+
+    @Test
+    void aTaskThatFailsOrIsForgottenEndsItsCall() throws Exception {
+        HttpPeer peer = HttpPeer.connected(gateway().url());
+        state = "'status':'failed','error':{'code':-32099,'message':'out of order'}";
+        assertThat(peer.post(CALL).body()).contains("\"code\":-32099", "out of order");
+
+        upstream.on("tasks/get", asked -> refused(asked, 400, -32602));
+        assertThat(peer.post(CALL).body())
+                .contains("it is not known whether the upstream has executed the request")
+                .contains("does not know its task any more");
+    }
+
+    @Test
+    void whatARequestNeedsIsAskedAndSentWithIt() throws Exception {
+        upstream.on("tools/call", asked -> {
+            if (asked.body().contains("\"requestState\":\"s-1\"")) {
+                complete(asked, "'content':[{'type':'text','text':'thanks'}]");
+            } else {
+                answered(
+                        asked,
+                        "'resultType':'input_required','requestState':'s-1','inputRequests':{'k':{'method':"
+                                + "'elicitation/create','params':{'message':'who?'}}}");
+            }
+        });
+        HttpPeer peer = HttpPeer.introduced(gateway().url(), ASKS);
+        for (boolean answered : new boolean[] {true, false}) {
+            try (Stream<String> lines = Wait.until(peer.posted(CALL)).body()) {
+                Iterator<String> stream = lines.iterator();
+                peer.post("{'jsonrpc':'2.0','id':" + question(stream)
+                        + (answered
+                                ? ",'result':{'action':'accept','content':{'w':'Ann'}}}"
+                                : ",'error':{'code':-1,'message':'not now'}}"));
+                assertThat(next(stream, "data", "\"id\":2")).contains(answered ? "thanks" : "not now");
+            }
+        }
+        List<Asked> calls = upstream.asked("tools/call");
+        assertThat(calls).hasSize(3);
+        assertThat(calls.get(1).body())
+                .contains("\"inputResponses\":{\"k\":{\"action\":\"accept\",\"content\":{\"w\":\"Ann\"}}}", "\"n\":1");
+        assertThat(calls.get(1).id()).isNotEqualTo(calls.get(0).id());
+    }
+}
