@@ -15,6 +15,7 @@ const SERVERS = {
   'server-everything over HTTP+SSE': { words: [EVERYTHING, 'sse'], path: '/sse' },
   'a server with event ids': { words: [here('plain-server.mjs'), 'events'], path: '/mcp' },
   'a server without event ids': { words: [here('plain-server.mjs')], path: '/mcp' },
+  'a server without sessions': { words: [here('modern-server.mjs')], path: '/mcp' },
 };
 
 const running = new Set();
