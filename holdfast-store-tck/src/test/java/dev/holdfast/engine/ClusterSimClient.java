@@ -55,12 +55,19 @@ final class ClusterSimClient {
         /** Its connection has ended before its client heard of it: nobody knows whether the call has run. */
         private boolean unknown;
 
+        private Optional<Call> call = Optional.empty();
+        /** What was noted in it: from then on its client has no connection, and looks at what is kept. */
+        private Optional<String> note = Optional.empty();
+        /** The nodes at which it was found complete. */
+        private final Set<ClusterSimNode> foundAt = new HashSet<>();
+
         private Stream(List<RequestId> requests) {
             this.requests = requests;
         }
 
-        private void posted(StreamReader reader, ClusterSimNode node) {
-            connection = Optional.of(Connection.unheard(reader));
+        private void posted(Call accepted, ClusterSimNode node) {
+            call = Optional.of(accepted);
+            connection = Optional.of(Connection.unheard(accepted.reader().orElseThrow()));
             at = Optional.of(node);
         }
 
@@ -99,6 +106,21 @@ final class ClusterSimClient {
                 reading.broken();
                 left();
             });
+        }
+
+        private boolean mayBeNoted() {
+            return call.isPresent()
+                    && note.isEmpty()
+                    && !over
+                    && at.filter(node -> !node.store.frozen).isPresent();
+        }
+
+        private void noted(String text) {
+            if (!over && note.isEmpty()) {
+                note = Optional.of(text);
+                connection.ifPresent(Connection::broken);
+                connection = Optional.empty();
+            }
         }
 
         private void left() {
@@ -205,7 +227,7 @@ final class ClusterSimClient {
                 if (taken instanceof Call.Accepted accepted) {
                     Stream stream = sets ? level.orElseThrow() : new Stream(ids);
                     streams.add(stream);
-                    stream.posted(accepted.call().reader().orElseThrow(), node);
+                    stream.posted(accepted.call(), node);
                     accepted.call().dispatch();
                 } else if (!(taken instanceof Call.Undecided)) {
                     ids.forEach(world::refused);
@@ -223,7 +245,58 @@ final class ClusterSimClient {
         }
     }
 
+    /** The edge notes something in the stream of a call whose connection is at a node that lives. */
+    void note() {
+        streams.stream().filter(Stream::mayBeNoted).findAny().ifPresent(stream -> {
+            String text = "note " + world.next();
+            world.trace(text + " of call " + stream.requests);
+            stream.call.orElseThrow().note(Wire.bytes(text)).thenAccept(done -> {
+                if (done) {
+                    stream.noted(text);
+                }
+            });
+        });
+    }
+
+    /** Looks at a node for what has become of the calls that were noted. */
+    void look(ClusterSimNode node) {
+        for (Stream stream : streams) {
+            if (stream.note.isPresent() && !stream.foundAt.contains(node)) {
+                find(node).ifPresent(session -> look(stream, session, node));
+            }
+        }
+    }
+
+    private void look(Stream stream, Session session, ClusterSimNode node) {
+        StreamId id = stream.call.orElseThrow().stream();
+        session.kept(id).thenAccept(kept -> {
+            List<String> texts = kept.stream()
+                    .flatMap(found -> found.events().stream())
+                    .map(Wire::text)
+                    .toList();
+            if (!texts.contains(stream.note.orElseThrow())) {
+                world.shared.wrong(stream.note.get() + " is not found in " + name(id) + " at " + node);
+            }
+            if (kept.filter(Session.KeptStream::complete).isPresent()) {
+                stream.foundAt.add(node);
+                stream.over = true;
+                texts.stream().filter(text -> !stream.received.contains(text)).forEach(stream.received::add);
+            }
+        });
+    }
+
+    /** Whether what has become of them was found at all of these nodes. */
+    boolean foundAt(List<ClusterSimNode> nodes) {
+        return streams.stream()
+                .filter(stream -> stream.note.isPresent())
+                .allMatch(stream -> stream.foundAt.containsAll(nodes));
+    }
+
     private void comeBack(Stream stream, Session session, ClusterSimNode node) {
+        if (stream.note.isPresent()) {
+            look(stream, session, node);
+            return;
+        }
         stream.pump(true);
         EventId cursor = stream.cursor;
         if (cursor == null || stream.over) {
@@ -231,7 +304,7 @@ final class ClusterSimClient {
         }
         world.trace(name(cursor.stream()) + " is read at " + node + " after " + cursor);
         session.resume(cursor).whenComplete((resume, failure) -> {
-            boolean stale = !cursor.equals(stream.cursor) || stream.over;
+            boolean stale = !cursor.equals(stream.cursor) || stream.over || stream.note.isPresent();
             if (resume instanceof Resume.Resumed resumed) {
                 if (stale) {
                     resumed.reader().close(StreamReader.Close.BROKEN);

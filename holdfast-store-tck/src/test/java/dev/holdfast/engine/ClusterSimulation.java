@@ -18,7 +18,7 @@ import java.util.concurrent.CompletableFuture;
  * One seeded life of a cluster: its nodes die, stand still for a while, lose the store for a while and come back as others, answers of
  * the store are lost, wall clocks differ, and clients post, listen, break off and come back wherever chance sends them. At the end
  * nothing that was acknowledged is lost, nothing came twice or out of order, no call ran twice that must not, or after it was cancelled,
- * and of each stream there was one writer. A call that is cancelled while it is between two nodes, or its node stands still, may begin,
+ * and of each stream there was one writer. What has become of a call of which something is noted is found at each node. A call that is cancelled while it is between two nodes, or its node stands still, may begin,
  * and is told then. Every backend has heard of its client before its first call, and what that has set before a call, and one that
  * exists once is there once. The same seed gives the same life.
  */
@@ -89,7 +89,7 @@ final class ClusterSimulation {
             standsStill(node);
             return;
         }
-        switch (random.nextInt(26)) {
+        switch (random.nextInt(28)) {
             case 0 -> replace(node);
             case 1 -> {
                 trace(node + " loses the store");
@@ -125,6 +125,8 @@ final class ClusterSimulation {
                 node.store.freeze();
             }
             case 21 -> client.answer(node);
+            case 22 -> client.note();
+            case 23 -> client.look(node);
             default -> node.say();
         }
     }
@@ -171,7 +173,12 @@ final class ClusterSimulation {
             clients.forEach(ClusterSimClient::pump);
             clients.forEach(ClusterSimClient::breakOff);
         }
+        for (int round = 0; round < ROUNDS && !clients.stream().allMatch(client -> client.foundAt(nodes)); round++) {
+            clients.forEach(client -> nodes.forEach(client::look));
+            pass(Duration.ofMillis(500));
+        }
         clients.forEach(ClusterSimClient::check);
+        assertThat(clients).as("what was noted is found at each node").allMatch(client -> client.foundAt(nodes));
         if (kind.once()) {
             for (int round = 0; round < ROUNDS && !clients.stream().allMatch(ClusterSimClient::listens); round++) {
                 clients.forEach(client -> client.listen(node()));

@@ -43,6 +43,9 @@ final class SimCall {
     /** What the client will name as its cursor. */
     Optional<EventId> cursor = Optional.empty();
 
+    /** Whether what was noted of it is kept. */
+    Optional<CompletableFuture<Boolean>> noting = Optional.empty();
+
     SimCall(SimSession session, List<InboundMessage> requests) {
         this.session = session;
         this.index = session.calls.size();
@@ -85,6 +88,29 @@ final class SimCall {
         return requests.stream()
                 .map(InboundMessage::requiredId)
                 .allMatch(id -> !session.log.answered(id) && (cancelled.contains(id) || perhapsCancelled.contains(id)));
+    }
+
+    /** Whether its client wants nothing more of it, and nobody else may come back for it. */
+    boolean left() {
+        return cancelled() && !noted();
+    }
+
+    /** Whether the edge may note something of it now. */
+    boolean mayBeNoted() {
+        return noting.isEmpty() && stream.isPresent() && call.isPresent() && postedIn == session.life && !over();
+    }
+
+    /** Whether it is not known yet that a note of it is kept, or is not. */
+    boolean mayBecomeNoted() {
+        return noting.filter(note -> !note.isDone() || session.world.store.busy(session))
+                .isPresent();
+    }
+
+    /** Whether a note of it is kept. */
+    boolean noted() {
+        return stream.stream()
+                .flatMap(id -> session.log.after(id, 0).stream())
+                .anyMatch(fact -> fact.note() && !fact.dropped);
     }
 
     boolean has(RequestId id) {

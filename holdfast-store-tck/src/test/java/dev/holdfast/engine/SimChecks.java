@@ -2,17 +2,21 @@ package dev.holdfast.engine;
 
 import dev.holdfast.EngineStats;
 import dev.holdfast.NodeLimits;
+import dev.holdfast.Session;
 import dev.holdfast.SessionLimits;
 import dev.holdfast.engine.SimLog.Fact;
 import dev.holdfast.log.KeptEvent;
 import dev.holdfast.log.LiveStream;
 import dev.holdfast.log.Streams;
 import dev.holdfast.session.Lifecycle;
+import dev.holdfast.spi.Event;
 import dev.holdfast.spi.EventKind;
+import dev.holdfast.spi.StreamId;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.NavigableMap;
+import java.util.Optional;
 import java.util.Set;
 
 /** What must hold of the engine after every step, seen from inside. */
@@ -49,6 +53,9 @@ final class SimChecks {
                 }
                 if (session.closed.isEmpty() || !session.connections.isEmpty()) {
                     history(session, state);
+                }
+                if (session.closed.isEmpty() && !state.closed()) {
+                    noted(session);
                 }
             }
         }
@@ -175,7 +182,7 @@ final class SimChecks {
             case EventKind.PROGRESS, EventKind.LOG -> 0;
             case EventKind.PING -> session.awaited(fact) ? 1 : 0;
             case EventKind.SERVER_REQUEST -> session.open(fact) ? HELD : 2;
-            case EventKind.RESPONSE, EventKind.ERROR -> {
+            case EventKind.RESPONSE, EventKind.ERROR, EventKind.NOTE -> {
                 if (session.listensOnly) {
                     yield confirmed(session, fact) ? 2 : HELD;
                 }
@@ -207,6 +214,10 @@ final class SimChecks {
         known.removeIf(fact -> session.call(fact.event.stream()).isEmpty() && !fact.listening());
         for (Fact fact : known) {
             world.check(rank(session, fact) < HELD, () -> SimLog.name(fact) + " was dropped, and must not be");
+            boolean over = session.finished.contains(fact.event.stream()) || old(session, fact);
+            world.check(
+                    over || !session.noted(fact),
+                    () -> SimLog.name(fact) + " was dropped, and somebody may come back for it");
         }
         for (Fact fact : known) {
             if (!released(session, fact)) {
@@ -222,11 +233,41 @@ final class SimChecks {
     /** Whether nobody can ask for it any more, or its stream was kept for long enough. */
     private boolean released(SimSession session, Fact fact) {
         boolean had = (session.listensOnly && world.ephemeral() && confirmed(session, fact))
-                || (world.durable && !world.ephemeral() && fact.listening() && session.taken(fact))
+                || (world.durable && !world.ephemeral() && (fact.listening() || session.carrier) && session.taken(fact))
                 || fact.event.offset() <= session.released.getOrDefault(fact.event.stream(), 0L);
-        long keptUntil = session.undecided.getOrDefault(fact.event.stream(), Long.MAX_VALUE);
-        boolean old = session.undecided.containsKey(fact.event.stream()) && world.time.getAsLong() - keptUntil >= 0;
-        return (had && !session.awaited(fact)) || old || session.finished.contains(fact.event.stream());
+        return (had && !session.awaited(fact)) || old(session, fact) || session.finished.contains(fact.event.stream());
+    }
+
+    /** Whether nobody knows what its client has of its stream, and that was kept for long enough. */
+    private boolean old(SimSession session, Fact fact) {
+        Long keptUntil = session.undecided.get(fact.event.stream());
+        return keptUntil != null && world.time.getAsLong() - keptUntil >= 0;
+    }
+
+    /** Whoever looks at what is kept of a call that was noted finds the note, the answer if there is one, and whether it is over. */
+    private void noted(SimSession session) {
+        for (SimCall call : session.calls) {
+            if (!call.noted()) {
+                continue;
+            }
+            StreamId stream = call.stream.orElseThrow();
+            Optional<Session.KeptStream> found = TestBed.now(session.live().kept(stream));
+            List<Event> events = found.map(Session.KeptStream::events).orElse(List.of());
+            for (Fact fact : session.log.after(stream, 0)) {
+                world.check(
+                        fact.dropped
+                                || !session.noted(fact)
+                                || events.stream().anyMatch(event -> event.offset() == fact.event.offset()),
+                        () -> SimLog.name(fact) + " is not found");
+            }
+            boolean complete = found.filter(Session.KeptStream::complete).isPresent();
+            boolean answered = call.requests.stream().allMatch(request -> session.log.answered(request.requiredId()));
+            world.check(!answered || complete, () -> stream + " of " + session.number + " has its answer, and goes on");
+            // who was told nothing yet may be told that the call does not run
+            world.check(
+                    !complete || call.over() || !call.told(),
+                    () -> stream + " of " + session.number + " ends before its call");
+        }
     }
 
     /** Where no limit of its session asked for it, others needed the room: then its session kept more than its share. */

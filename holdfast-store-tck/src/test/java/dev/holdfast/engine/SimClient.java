@@ -19,6 +19,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /** The client of one session: posts, listens, comes back, answers, cancels; and checks what it gets. */
@@ -113,7 +114,7 @@ final class SimClient {
 
     /** Does one thing. */
     void step() {
-        int choice = world.random.nextInt(20);
+        int choice = world.random.nextInt(22);
         if (choice < 5) {
             post();
         } else if (choice < 7 && !undispatched.isEmpty()) {
@@ -130,6 +131,13 @@ final class SimClient {
             sendNotification();
         } else if (choice < 19) {
             misbehave();
+        } else if (choice < 20) {
+            session.calls.stream().filter(SimCall::mayBeNoted).findAny().ifPresent(this::note);
+        } else if (choice < 21) {
+            session.calls.stream()
+                    .filter(call -> call.noted() && call.over() && world.oneIn(3))
+                    .findAny()
+                    .ifPresent(back::expire);
         } else if (world.oneIn(10)) {
             world.trace(() -> "client " + session.number + " terminates");
             session.live()
@@ -233,6 +241,9 @@ final class SimClient {
     }
 
     private void cancel(SimCall call) {
+        if (call.mayBecomeNoted()) {
+            return;
+        }
         RequestId id = world.pick(call.requests).requiredId();
         boolean sure = !world.store.busy(session) && call.call.isPresent();
         boolean before = session.log.answered(id);
@@ -241,9 +252,20 @@ final class SimClient {
         if (!before) {
             (sure ? call.cancelled : call.perhapsCancelled).add(id);
         }
-        if (call.cancelled() && call.stream.flatMap(session::reading).isEmpty()) {
+        if (call.left() && call.stream.flatMap(session::reading).isEmpty()) {
             call.stream.ifPresent(session::delivered);
         }
+    }
+
+    /** Notes that somebody may come back for what becomes of a call, whatever its readers had. */
+    private void note(SimCall call) {
+        byte[] note = Wire.bytes("note #" + session.number + " c" + call.index + " " + world.next());
+        world.trace(() -> "client " + session.number + " notes " + Wire.text(note));
+        CompletableFuture<Boolean> noting = call.call.orElseThrow().note(note).toCompletableFuture();
+        call.noting = Optional.of(noting);
+        noting.thenAccept(done -> world.check(
+                session.log.acked(note) == done,
+                () -> Wire.text(note) + (done ? " is not kept" : " was told as lost")));
     }
 
     private void sendNotification() {

@@ -293,7 +293,7 @@ final class SimConnection implements StreamReader.Waker {
 
     private boolean complete() {
         boolean over = call.map(SimCall::over).orElse(false) && nothingAfter(cursor);
-        return !afterlife && (over || call.map(SimCall::cancelled).orElse(false));
+        return !afterlife && (over || call.map(SimCall::left).orElse(false));
     }
 
     /** Ends for its maximum age, if nothing is half-written. */
@@ -318,7 +318,7 @@ final class SimConnection implements StreamReader.Waker {
         while (!network.isEmpty() && world.random.nextBoolean()) {
             arrive(network.poll());
         }
-        if (!replaced && call.map(SimCall::cancelled).orElse(false)) {
+        if (!replaced && call.map(SimCall::left).orElse(false)) {
             session.delivered(stream);
         }
         reader.close(Close.BROKEN);

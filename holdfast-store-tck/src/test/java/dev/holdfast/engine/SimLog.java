@@ -49,6 +49,10 @@ final class SimLog {
             return event.kind() == EventKind.PING;
         }
 
+        boolean note() {
+            return event.kind() == EventKind.NOTE;
+        }
+
         boolean listening() {
             return event.stream().equals(StreamId.LISTENING);
         }

@@ -2,11 +2,14 @@ package dev.holdfast.engine;
 
 import dev.holdfast.EventId;
 import dev.holdfast.Resume;
+import dev.holdfast.Session;
 import dev.holdfast.SessionState;
 import dev.holdfast.engine.SimLog.Fact;
 import dev.holdfast.log.LiveStream;
+import dev.holdfast.spi.Event;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.StreamId;
+import java.util.List;
 import java.util.Optional;
 
 /** How a client comes back to its streams, with {@code Last-Event-ID} or without, and what it has to find there. */
@@ -65,6 +68,21 @@ final class SimReturn {
     void resume(SimCall call) {
         if (namesCursor && call.cursor.isPresent()) {
             resume(call.cursor.get(), Optional.of(call));
+        }
+    }
+
+    /** Nobody comes back for a call any more: its stream is told that its client has everything. */
+    void expire(SimCall call) {
+        StreamId stream = call.stream.orElseThrow();
+        List<Event> kept = TestBed.now(session.live().kept(stream))
+                .map(Session.KeptStream::events)
+                .orElse(List.of());
+        if (!kept.isEmpty()) {
+            world.trace(() -> "call " + call.index + " of " + session.number + " expires");
+            call.unknown = true;
+            Event last = kept.get(kept.size() - 1);
+            resume(new EventId(stream, last.epoch(), last.offset()), Optional.of(call));
+            session.reading(stream).ifPresent(SimConnection::pumpHonestly);
         }
     }
 

@@ -30,6 +30,8 @@ final class SimSession {
     final int number;
     /** Everything goes to the listening stream. */
     final boolean listensOnly;
+    /** No client knows it: questions that are answered are not kept. */
+    final boolean carrier;
 
     final SimLog log;
     final List<SimBackend.Life> lives = new ArrayList<>();
@@ -87,10 +89,11 @@ final class SimSession {
 
     long lastSign;
 
-    SimSession(Simulation world, int number, boolean listensOnly) {
+    SimSession(Simulation world, int number, boolean listensOnly, boolean carrier) {
         this.world = world;
         this.number = number;
         this.listensOnly = listensOnly;
+        this.carrier = carrier;
         this.log = new SimLog(world::tick, this::acked);
     }
 
@@ -155,6 +158,12 @@ final class SimSession {
 
     int gaps(StreamId stream) {
         return gaps.getOrDefault(stream.epoch() + "." + stream.number(), 0);
+    }
+
+    /** Whether it is part of what a call has come to for whoever comes back for that. */
+    boolean noted(SimLog.Fact fact) {
+        return (fact.note() || fact.answer())
+                && log.after(fact.event.stream(), 0).stream().anyMatch(SimLog.Fact::note);
     }
 
     /** Whether the client owes an answer to this. */

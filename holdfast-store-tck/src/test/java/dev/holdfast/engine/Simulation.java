@@ -243,12 +243,16 @@ final class Simulation {
     }
 
     private void open() {
-        SimSession session = new SimSession(this, sessions.size(), oneIn(3));
+        boolean listensOnly = oneIn(3);
+        SimSession session = new SimSession(this, sessions.size(), listensOnly, !listensOnly && oneIn(2));
         sessions.add(session);
-        trace(() -> "session " + session.number + " is opened" + (session.listensOnly ? ", and listens only" : ""));
+        trace(() -> "session " + session.number + " is opened" + (session.listensOnly ? ", and listens only" : "")
+                + (session.carrier ? ", and carries what names none" : ""));
         CompletionStage<Opening> opening = session.listensOnly
                 ? engine.open("#" + session.number, lifetime)
-                : engine.open(session.initialize(0), "", lifetime);
+                : session.carrier
+                        ? engine.openCarrier(session.initialize(0), "", lifetime)
+                        : engine.open(session.initialize(0), "", lifetime);
         opening.whenComplete((how, broken) -> {
             session.opening = false;
             if (how instanceof Opening.Opened opened) {
