@@ -38,9 +38,10 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Each message of the child has one stream that it belongs on. A response goes to its call, progress to the call of its token, if that
  * runs or has become a task. Notifications that lists or resources have changed go to the listening stream, and so do requests while the
- * client listens. Nothing in any other message says to which call it belongs: it goes to the only running call, else to the listening
- * stream if its client listens or may be on its way back, else to the newest running call, else to the listening stream's log. While a
- * client is on its way back, it may not know the stream of a call, for the head of the response may have been lost.
+ * client listens. Nothing in any other message says to which call it belongs: it goes to the only running call, unless the child may still
+ * run one that was cancelled, else to the listening stream if its client listens or may be on its way back, else to the newest running
+ * call, else to the listening stream's log. While a client is on its way back, it may not know the stream of a call, for the head of the
+ * response may have been lost.
  *
  * <p>The child is read no further while too much of what it has sent waits for the store. Its lock is never held while a sink or the
  * engine is called. Thread-safe.
@@ -357,18 +358,21 @@ final class StdioConnection implements BackendConnection, Child.Listener, OpenQu
     }
 
     /**
-     * The call on whose stream to send what names no call; empty for the listening stream. It is the only running call; of several the
-     * newest, unless a client that listens gets all of the listening stream.
+     * The call on whose stream to send what names no call; empty for the listening stream. It is the only running call; of several, those
+     * included that were cancelled and have not answered, the newest that is wanted, unless a client that listens gets all of the listening
+     * stream.
      */
     private Optional<CallSink> unattributed() {
         List<CallSink> open;
+        boolean others;
         synchronized (this) {
+            others = !cancelledIds.isEmpty();
             open = calls.values().stream()
                     .filter(Running::carries)
                     .map(Running::sink)
                     .toList();
         }
-        boolean listens = open.isEmpty() || (open.size() > 1 && listening.followed());
+        boolean listens = open.isEmpty() || ((others || open.size() > 1) && listening.followed());
         return listens ? Optional.empty() : Optional.of(open.get(open.size() - 1));
     }
 

@@ -158,6 +158,20 @@ class StdioRoutingTest {
     }
 
     @Test
+    void theRestGoesToTheListeningStreamIfACancelledCallMayStillRunAndItsClientListens() {
+        child.call(1, "tools/call").cancel(Optional.empty());
+        RecordedCall running = child.call(2, "tools/call");
+        child.listening().followed = true;
+
+        child.says(LOG);
+        assertThat(child.listening().next()).isEqualTo(LOG);
+
+        child.says(TestJson.result(1));
+        child.says(LOG);
+        assertThat(running.next()).isEqualTo(LOG);
+    }
+
+    @Test
     void theRestGoesToTheNewestRunningCallIfNobodyListens() {
         child.call(1, "tools/call");
         RecordedCall second = child.call(2, "tools/call");
