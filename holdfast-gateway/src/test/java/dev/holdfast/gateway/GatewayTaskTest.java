@@ -1,5 +1,6 @@
 package dev.holdfast.gateway;
 
+import static dev.holdfast.gateway.ModernPeer.status;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.gateway.stdio.StdioBed;
@@ -12,9 +13,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Predicate;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -25,7 +23,8 @@ import org.junit.jupiter.api.io.TempDir;
 class GatewayTaskTest {
     /**
      * Has a tool that only reads, whose first run never ends; one whose runs never end; one that takes a second; one that asks for a word
-     * after a second, and gives it back; one that asks for two; and one whose question comes after its call was cancelled.
+     * after a second, and gives it back; one that asks for two; one whose question comes after its call was cancelled; and one that asks
+     * when it is done.
      */
     private static final String SERVER = """
             result() {
@@ -42,6 +41,10 @@ class GatewayTaskTest {
                 *'"name":"read"'*) echo read >> "$1"; if [ "$(grep -c read "$1")" -gt 1 ]; then result '{"content":[{"type":"text","text":"again"}]}'; fi ;;
                 *'"name":"write"'*) echo write >> "$1" ;;
                 *'"name":"slow"'*) sleep 1; result '{"content":[{"type":"text","text":"slow"}]}' ;;
+                *'"name":"outside"'*)
+                  result '{"content":[]}'
+                  (sleep 0.3; printf '{"jsonrpc":"2.0","id":"o","method":"roots/list"}\\n') & ;;
+                *'"id":"o"'*) echo "$line" >> "$1" ;;
                 *'"name":"late"'*) late=yes; echo late >> "$1" ;;
                 *'"name":"ask"'*)
                   asking=$line
@@ -65,9 +68,6 @@ class GatewayTaskTest {
               esac
             done
             """;
-
-    private static final String TASKS = "{'extensions':{'io.modelcontextprotocol/tasks':{}}}";
-    private static final String ASKED = "{'elicitation':{},'extensions':{'io.modelcontextprotocol/tasks':{}}}";
 
     @TempDir
     @SuppressWarnings("NullAway.Init")
@@ -96,7 +96,7 @@ class GatewayTaskTest {
 
     private List<String> noted() {
         try {
-            return Files.readAllLines(notes());
+            return Files.exists(notes()) ? Files.readAllLines(notes()) : List.of();
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -107,65 +107,26 @@ class GatewayTaskTest {
         return serving();
     }
 
-    private static String post(URI url, String method, String name, String capabilities, String params) {
-        return peer(url, method, name).post(body(method, capabilities, params)).body();
+    private static ModernPeer peer(URI url) {
+        return new ModernPeer(url, ModernPeer.TASKS);
     }
 
-    private static HttpPeer peer(URI url, String method, String name) {
-        return new HttpPeer(url).with("MCP-Protocol-Version", "2026-07-28", "Mcp-Method", method, "Mcp-Name", name);
+    private static ModernPeer askedInTasks(URI url) {
+        return new ModernPeer(url, ModernPeer.ELICITS_IN_TASKS);
     }
 
-    private static String body(String method, String capabilities, String params) {
-        return "{'jsonrpc':'2.0','id':7,'method':'" + method + "','params':{" + params
-                + ",'_meta':{'io.modelcontextprotocol/protocolVersion':'2026-07-28',"
-                + "'io.modelcontextprotocol/clientCapabilities':" + capabilities + "}}}";
-    }
-
-    /** Calls a tool, and returns the id of the task that comes of it. */
-    private static String begun(URI url, String tool, String capabilities) {
-        String created = post(url, "tools/call", tool, capabilities, "'name':'" + tool + "','arguments':{}");
-        Matcher id = Pattern.compile("\"taskId\":\"([^\"]+)\"").matcher(created);
-        assertThat(id.find()).as(created).isTrue();
-        return id.group(1);
-    }
-
-    private static String task(URI url, String method, String id, String more) {
-        return post(url, method, id, TASKS, "'taskId':'" + id + "'" + more);
-    }
-
-    private static String until(URI url, String id, Predicate<String> wanted) {
-        List<String> last = new ArrayList<>();
-        Wait.until("the task is as it should be", () -> {
-            last.clear();
-            last.add(task(url, "tasks/get", id, ""));
-            return wanted.test(last.get(0));
-        });
-        return last.get(0);
-    }
-
-    /** Answers the question of a task with a word. */
-    private static void answer(URI url, String id, String asked, String word) {
-        Matcher key = Pattern.compile("\"inputRequests\":\\{\"(q\\d+)\"").matcher(asked);
-        assertThat(key.find()).as(asked).isTrue();
-        task(
-                url,
-                "tasks/update",
-                id,
-                ",'inputResponses':{'" + key.group(1) + "':{'action':'accept','content':{'word':'" + word + "'}}}");
-    }
-
-    private static Predicate<String> status(String status) {
-        return task -> task.contains("\"status\":\"" + status + "\"");
+    private static ModernPeer asked(URI url) {
+        return new ModernPeer(url, ModernPeer.ELICITS);
     }
 
     @Test
     void aTaskOfACallThatMayBeRepeatedIsRunAgain() throws Exception {
         URI first = serving();
         // the tools are known then
-        post(first, "tools/list", "", TASKS, "'cursor':null");
-        String id = begun(first, "read", TASKS);
+        peer(first).post("tools/list", "", "");
+        String id = peer(first).begun("read", "{}");
 
-        String completed = until(restarted(), id, status("completed"));
+        String completed = peer(restarted()).until(id, status("completed"));
 
         assertThat(completed).contains("again", "\"taskId\":\"" + id + "\"");
         assertThat(noted()).containsExactly("read", "read");
@@ -173,9 +134,9 @@ class GatewayTaskTest {
 
     @Test
     void anyOtherTaskHasFailedAndIsNotRunAgain() throws Exception {
-        String id = begun(serving(), "write", TASKS);
+        String id = peer(serving()).begun("write", "{}");
 
-        String failed = until(restarted(), id, status("failed"));
+        String failed = peer(restarted()).until(id, status("failed"));
 
         assertThat(failed).contains("whether it had any effect is not known", "\"error\":{\"code\":-32603");
         assertThat(noted()).containsExactly("write");
@@ -184,12 +145,12 @@ class GatewayTaskTest {
     @Test
     void theResultOfATaskOutlivesTheGateway() throws Exception {
         URI url = serving();
-        String id = begun(url, "ask", ASKED);
-        String asked = until(url, id, status("input_required"));
-        answer(url, id, asked, "Ann");
-        String completed = until(url, id, status("completed"));
+        String id = askedInTasks(url).begun("ask", "{}");
+        String asked = peer(url).until(id, status("input_required"));
+        peer(url).answer(id, asked, "Ann");
+        String completed = peer(url).until(id, status("completed"));
 
-        String again = until(restarted(), id, status("completed"));
+        String again = peer(restarted()).until(id, status("completed"));
 
         for (String result : List.of(completed, again)) {
             assertThat(result).contains("\"text\":\"Ann\"");
@@ -201,44 +162,52 @@ class GatewayTaskTest {
         URI url = serving();
         List<String> ids = new ArrayList<>();
         for (int i = 0; i < 5; i++) {
-            ids.add(begun(url, "ask", ASKED));
+            ids.add(askedInTasks(url).begun("ask", "{}"));
         }
         for (String id : ids) {
-            String asked = until(url, id, status("input_required"));
-            answer(url, id, asked, "w" + ids.indexOf(id));
+            String asked = peer(url).until(id, status("input_required"));
+            peer(url).answer(id, asked, "w" + ids.indexOf(id));
         }
         for (String id : ids) {
-            assertThat(until(url, id, status("completed"))).contains("\"text\":\"w" + ids.indexOf(id) + "\"");
+            assertThat(peer(url).until(id, status("completed"))).contains("\"text\":\"w" + ids.indexOf(id) + "\"");
         }
     }
 
     @Test
     void aSessionThatWasParkedWithATaskIsInNobodysWay() throws Exception {
         URI url = serving("--park-after", "10s");
-        String id = begun(url, "slow", ASKED);
-        until(url, id, status("completed"));
-        Wait.until("it is parked", () -> peer(url, "", "").get("/stats").body().contains("\"parked\":1"));
+        String id = askedInTasks(url).begun("slow", "{}");
+        peer(url).until(id, status("completed"));
+        Wait.until("it is parked", () -> new HttpPeer(url).get("/stats").body().contains("\"parked\":1"));
 
-        String next = begun(url, "ask", ASKED);
+        String next = askedInTasks(url).begun("ask", "{}");
 
-        assertThat(task(url, "tasks/get", id, "")).contains("\"text\":\"slow\"");
-        assertThat(until(url, next, status("input_required"))).contains("who?");
+        assertThat(peer(url).task(id)).contains("\"text\":\"slow\"");
+        assertThat(peer(url).until(next, status("input_required"))).contains("who?");
     }
 
     @Test
     void theQuestionOfACallThatWasGivenUpReachesNobodyElse() throws Exception {
         URI url = serving();
-        String late = body("tools/call", "{'elicitation':{}}", "'name':'late','arguments':{}");
-        peer(url, "tools/call", "late")
-                .posted(late)
+        asked(url)
+                .posted("tools/call", "late", "'name':'late','arguments':{}")
                 .get(20, TimeUnit.SECONDS)
                 .body()
                 .close();
         Wait.until("the call was given up", () -> noted().contains("cancelled"));
 
-        String asked = post(url, "tools/call", "ask", "{'elicitation':{}}", "'name':'ask','arguments':{}");
+        String asked = asked(url).call("ask", "{}");
 
         assertThat(asked).contains("who?").doesNotContain("late?");
+    }
+
+    @Test
+    void aQuestionOutsideOfAnyCallIsDeclined() throws Exception {
+        URI url = serving();
+
+        asked(url).call("outside", "{}");
+
+        Wait.until("the server has its answer", () -> noted().stream().anyMatch(line -> line.contains("-32601")));
     }
 
     @Test
@@ -246,19 +215,9 @@ class GatewayTaskTest {
         try (RedisServer redis = RedisServer.start()) {
             URI here = serving("--store", redis.url(), "--node-name", "here");
             URI there = serving("--store", redis.url(), "--node-name", "there");
-            String twice = "'name':'twice','arguments':{}";
-            String answer = post(here, "tools/call", "twice", "{'elicitation':{}}", twice);
+            String answer = asked(here).call("twice", "{}");
             for (String word : List.of("Ann", "Bob")) {
-                Matcher asked = Pattern.compile("\"inputRequests\":\\{\"(q\\d+)\".*\"requestState\":\"([^\"]+)\"")
-                        .matcher(answer);
-                assertThat(asked.find()).as(answer).isTrue();
-                answer = post(
-                        there,
-                        "tools/call",
-                        "twice",
-                        "{'elicitation':{}}",
-                        twice + ",'requestState':'" + asked.group(2) + "','inputResponses':{'" + asked.group(1)
-                                + "':{'action':'accept','content':{'word':'" + word + "'}}}");
+                answer = asked(there).retry("twice", "{}", answer, word);
             }
             assertThat(answer).contains("\"text\":\"Ann and Bob\"");
         }
@@ -268,17 +227,17 @@ class GatewayTaskTest {
     void aTaskIsReadAtEachGatewayOverOneRedisAndOutlivesTheOneThatRunsIt() throws Exception {
         try (RedisServer redis = RedisServer.start()) {
             URI here = serving("--store", redis.url(), "--node-name", "here");
-            post(here, "tools/list", "", TASKS, "'cursor':null");
+            peer(here).post("tools/list", "", "");
             URI there = serving("--store", redis.url(), "--node-name", "there");
-            post(there, "tools/list", "", TASKS, "'cursor':null");
-            String read = begun(here, "read", TASKS);
-            String write = begun(here, "write", TASKS);
-            assertThat(task(there, "tasks/get", read, "")).contains("\"status\":\"working\"");
+            peer(there).post("tools/list", "", "");
+            String read = peer(here).begun("read", "{}");
+            String write = peer(here).begun("write", "{}");
+            assertThat(peer(there).task(read)).contains("\"status\":\"working\"");
 
             started.get(0).close();
 
-            assertThat(until(there, read, status("completed"))).contains("again");
-            assertThat(until(there, write, status("failed"))).contains("whether it had any effect is not known");
+            assertThat(peer(there).until(read, status("completed"))).contains("again");
+            assertThat(peer(there).until(write, status("failed"))).contains("whether it had any effect is not known");
             assertThat(noted()).containsExactlyInAnyOrder("read", "write", "read");
         }
     }
