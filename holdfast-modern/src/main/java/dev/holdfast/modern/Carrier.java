@@ -8,6 +8,7 @@ import dev.holdfast.EventId;
 import dev.holdfast.Resume;
 import dev.holdfast.Session;
 import dev.holdfast.Session.KeptStream;
+import dev.holdfast.SessionState;
 import dev.holdfast.StreamReader;
 import dev.holdfast.engine.SessionEngine;
 import dev.holdfast.json.Envelope;
@@ -255,7 +256,8 @@ public final class Carrier {
         return running == 0 && listening == 0 && kept.isEmpty() && !ended;
     }
 
-    private void endIfRetired() {
+    /** Ends it if it is retired, and nobody uses it. */
+    void endIfRetired() {
         boolean ends;
         synchronized (this) {
             ends = retired && isUnused();
@@ -265,17 +267,16 @@ public final class Carrier {
         }
     }
 
-    /** Ends it if nobody has used it for so long; true if it has ended. */
-    boolean endIfIdle(Duration idle) {
-        boolean ends;
-        synchronized (this) {
-            ends = isUnused() && engine.clock().getAsLong() - since >= idle.toNanos();
-            if (!ends) {
-                return ended;
-            }
+    /** Whether it carries nothing new: it has ended, or its session has, or it is retired now since nobody has used it for so long. */
+    boolean isOver(Duration idle) {
+        if (session.state() == SessionState.CLOSED) {
+            gone();
         }
-        end();
-        return true;
+        synchronized (this) {
+            boolean unused = isUnused() && engine.clock().getAsLong() - since >= idle.toNanos();
+            retired |= unused;
+            return ended || unused;
+        }
     }
 
     private void end() {
@@ -304,6 +305,20 @@ public final class Carrier {
             }
         });
         return reading;
+    }
+
+    /** Answers what its backend has asked outside of calls, where nobody reads that: it would wait for ever. */
+    void declineUnread() {
+        synchronized (this) {
+            if (feed != null || ended) {
+                return;
+            }
+        }
+        session.kept(StreamId.LISTENING)
+                .thenAccept(found -> found.map(KeptStream::events).orElse(List.of()).stream()
+                        .flatMap(event -> Question.answerOutsideOfCalls(event).stream())
+                        .forEach(this::answer))
+                .whenComplete((done, failure) -> logged("asked for what was asked outside of calls", failure));
     }
 
     private synchronized void forget(CompletionStage<Optional<Feed>> failed) {

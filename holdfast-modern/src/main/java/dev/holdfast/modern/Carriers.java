@@ -149,22 +149,22 @@ public final class Carriers {
     }
 
     private void sweep() {
+        List<Carrier> over = new ArrayList<>();
         for (Key key : places.keySet()) {
             places.computeIfPresent(key, (any, there) -> {
                 synchronized (there) {
-                    there.removeIf(place -> place.carrier != null && hasEnded(place.carrier));
+                    there.removeIf(
+                            place -> place.carrier != null && place.carrier.isOver(IDLE) && over.add(place.carrier));
                     return there.isEmpty() ? null : there;
                 }
             });
         }
-    }
-
-    private boolean hasEnded(Carrier carrier) {
-        boolean ended = carrier.endIfIdle(IDLE);
-        if (ended) {
-            bySession.remove(carrier.session().id());
+        // nobody waits meanwhile for a lock that is held
+        for (Carrier carrier : over) {
+            bySession.remove(carrier.session().id(), carrier);
+            carrier.endIfRetired();
         }
-        return ended;
+        bySession.values().forEach(Carrier::declineUnread);
     }
 
     /** The carrier that a session is. */

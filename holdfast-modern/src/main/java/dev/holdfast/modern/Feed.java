@@ -4,7 +4,6 @@ import dev.holdfast.StreamReader;
 import dev.holdfast.json.JsonParts;
 import dev.holdfast.spi.Event;
 import dev.holdfast.spi.EventKind;
-import dev.holdfast.spi.InboundMessage;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
@@ -122,11 +121,8 @@ final class Feed implements StreamReader.Waker {
     }
 
     private void take(Event event) {
-        if (event.kind() == EventKind.PING) {
-            carrier.answer(Question.of(event).answered("{}", InboundMessage.NO_CONTEXT));
-        } else if (event.kind() == EventKind.SERVER_REQUEST) {
-            carrier.answer(Question.of(event).declined("no client is there that can be asked"));
-        } else if (event.kind() == EventKind.NOTIFICATION) {
+        Question.answerOutsideOfCalls(event).ifPresent(carrier::answer);
+        if (event.kind() == EventKind.NOTIFICATION) {
             String method = JsonParts.string(event.bytes(), "method").orElse("");
             String uri = JsonParts.string(event.bytes(), "params", "uri").orElse("");
             subscriptions.forEach(subscription -> subscription.offer(event, method, uri));

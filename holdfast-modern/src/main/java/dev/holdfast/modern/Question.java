@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import dev.holdfast.json.JsonParts;
 import dev.holdfast.json.JsonRpc;
 import dev.holdfast.spi.Event;
+import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.RequestId;
@@ -34,6 +35,15 @@ record Question(String key, RequestId id, String method, String params) {
                 Objects.requireNonNull(event.id()),
                 JsonParts.string(bytes, "method").orElse(""),
                 JsonParts.raw(bytes, "params").orElse(""));
+    }
+
+    /** The answer to what a backend asks outside of calls, when nobody is there that can be asked; empty where an event asks nothing. */
+    static Optional<InboundMessage> answerOutsideOfCalls(Event event) {
+        return switch (event.kind()) {
+            case EventKind.PING -> Optional.of(of(event).answered("{}", InboundMessage.NO_CONTEXT));
+            case EventKind.SERVER_REQUEST -> Optional.of(of(event).declined("no client is there that can be asked"));
+            default -> Optional.empty();
+        };
     }
 
     /** The capability of the client that it needs. */

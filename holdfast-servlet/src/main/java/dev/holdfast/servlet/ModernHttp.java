@@ -138,7 +138,7 @@ final class ModernHttp {
                 taking,
                 taken -> {
                     if (taken instanceof Carriers.Taken there) {
-                        return then.apply(there.carrier());
+                        return carriedBy(there.carrier(), then);
                     } else if (taken instanceof Carriers.Full full) {
                         return exchange.reply(Rejection.of(full.reason()));
                     }
@@ -153,13 +153,24 @@ final class ModernHttp {
                 });
     }
 
+    /** What fails before it has begun leaves the carrier to others. */
+    private static NextStep carriedBy(Carrier carrier, Function<Carrier, NextStep> then) {
+        try {
+            return then.apply(carrier);
+        } catch (Throwable e) {
+            carrier.release();
+            throw e;
+        }
+    }
+
     private static NextStep discover(Exchange exchange, Carrier carrier, Envelope message) {
         RequestId id = message.id().orElseThrow();
         byte[] discovered = carrier.introduction().discovered(id, ModernGuard.SUPPORTED);
+        byte[] answer = ModernAnswer.of(
+                        discovered, DISCOVER, id, carrier.introduction().serverInfo())
+                .bytes();
         carrier.release();
-        return exchange.message(
-                ModernAnswer.of(discovered, DISCOVER, id, carrier.introduction().serverInfo())
-                        .bytes());
+        return () -> exchange.message(answer);
     }
 
     private NextStep call(Exchange exchange, Carrier carrier, Envelope message, RequestMeta meta) {
@@ -167,7 +178,7 @@ final class ModernHttp {
             Optional<Rejection> different = ModernGuard.checkParams(exchange.request(), message, carrier.tools());
             if (different.isPresent()) {
                 carrier.release();
-                return exchange.reply(different.get().to(message.id()));
+                return () -> exchange.reply(different.get().to(message.id()));
             }
         }
         InboundMessage request = carrier.named(message).inbound(exchange.context());

@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import tools.jackson.databind.JsonNode;
 
 /**
  * A connection of an HTTP/1.1 client that does no more than it is told: for one thread, with a deadline on every read. {@link
@@ -176,6 +177,15 @@ final class RawConnection implements AutoCloseable {
             frame.filter(Frame::message).ifPresent(all::add);
         }
         return all;
+    }
+
+    /** Reads the answer to a request of the revision without sessions: the body that it is, or the last message of the stream. */
+    JsonNode answer() {
+        if (head().header("Content-Type").orElse("").startsWith("application/json")) {
+            return Json.parse(body());
+        }
+        List<Frame> messages = messages();
+        return messages.get(messages.size() - 1).json();
     }
 
     /** Reads what was written in one piece: the rest of the chunk at hand, or else the next one; empty at the end of the body. */

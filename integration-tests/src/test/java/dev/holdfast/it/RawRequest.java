@@ -14,6 +14,7 @@ import java.util.Map;
  */
 record RawRequest(String method, String target, Map<String, String> headers, byte[] body) {
     private static final String MCP = "/mcp";
+    private static final String MODERN = "2026-07-28";
     private static final byte[] NOTHING = new byte[0];
 
     static RawRequest post(String json) {
@@ -24,6 +25,33 @@ record RawRequest(String method, String target, Map<String, String> headers, byt
         return new RawRequest("POST", MCP, Map.of(), body)
                 .with("Content-Type", "application/json")
                 .with("Accept", "application/json, text/event-stream");
+    }
+
+    /**
+     * A request of the revision without sessions.
+     *
+     * @param id as JSON
+     * @param name what it is about
+     * @param capabilities of its client, as JSON
+     * @param params its members, as JSON; empty for none
+     */
+    static RawRequest modern(String id, String method, String name, String capabilities, String params) {
+        String meta = "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"" + MODERN
+                + "\",\"io.modelcontextprotocol/clientCapabilities\":" + capabilities + "}";
+        return post(Json.request(id, method, "{" + meta + (params.isEmpty() ? "" : ",") + params + "}"))
+                .with("MCP-Protocol-Version", MODERN)
+                .with("Mcp-Method", method)
+                .with("Mcp-Name", name);
+    }
+
+    /** A call of the revision without sessions, with a text as its argument. */
+    static RawRequest modernCall(String tool, String capabilities, String text) {
+        return modern(
+                "1",
+                "tools/call",
+                tool,
+                capabilities,
+                "\"name\":\"" + tool + "\",\"arguments\":{\"text\":\"" + text + "\"}");
     }
 
     static RawRequest get() {

@@ -3,6 +3,7 @@ package dev.holdfast.it;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.holdfast.Finding;
 import dev.holdfast.servlet.Authenticator;
 import dev.holdfast.servlet.Isolation;
 import io.modelcontextprotocol.server.McpServerFeatures.AsyncToolSpecification;
@@ -23,7 +24,6 @@ import tools.jackson.databind.JsonNode;
 /** Requests of the stateless revision that share a session of the server: none is in the way of another. */
 @Timeout(60)
 class StatelessSharingTest {
-    private static final String MODERN = "2026-07-28";
     private static final String TASKS = "{\"extensions\":{\"io.modelcontextprotocol/tasks\":{}}}";
     /** More than one session has calls at once. */
     private static final int MANY = 80;
@@ -62,33 +62,14 @@ class StatelessSharingTest {
         server.close();
     }
 
-    private static RawRequest request(String method, String name, String capabilities, String params) {
-        String meta = "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"" + MODERN
-                + "\",\"io.modelcontextprotocol/clientCapabilities\":" + capabilities + "}";
-        return RawRequest.post(Json.request("1", method, "{" + meta + "," + params + "}"))
-                .with("MCP-Protocol-Version", MODERN)
-                .with("Mcp-Method", method)
-                .with("Mcp-Name", name);
-    }
-
     private static RawRequest call(String tool, String capabilities) {
-        return request(
-                "tools/call", tool, capabilities, "\"name\":\"" + tool + "\",\"arguments\":{\"text\":\"north\"}");
+        return RawRequest.modernCall(tool, capabilities, "north");
     }
 
     private JsonNode answer(RawRequest request) {
         try (RawConnection connection = RawConnection.open(server.port()).send(request)) {
-            return answer(connection);
+            return connection.answer();
         }
-    }
-
-    private static JsonNode answer(RawConnection connection) {
-        String type = connection.head().header("Content-Type").orElse("");
-        if (type.startsWith("application/json")) {
-            return Json.parse(connection.body());
-        }
-        List<Frame> messages = connection.messages();
-        return messages.get(messages.size() - 1).json();
     }
 
     @Test
@@ -102,7 +83,7 @@ class StatelessSharingTest {
             end.tryEmitValue("over").orThrow();
 
             for (RawConnection connection : connections) {
-                assertThat(answer(connection).at("/result/content/0/text").asString())
+                assertThat(connection.answer().at("/result/content/0/text").asString())
                         .isEqualTo("over");
             }
         } finally {
@@ -119,14 +100,14 @@ class StatelessSharingTest {
                 connections.add(RawConnection.open(server.port()).send(call("wait", TASKS)));
             }
             connections.forEach(connection ->
-                    tasks.add(answer(connection).at("/result/taskId").asString()));
+                    tasks.add(connection.answer().at("/result/taskId").asString()));
         } finally {
             connections.forEach(RawConnection::close);
         }
         end.tryEmitValue("over").orThrow();
 
         for (String task : tasks) {
-            RawRequest get = request("tasks/get", task, TASKS, "\"taskId\":\"" + task + "\"");
+            RawRequest get = RawRequest.modern("1", "tasks/get", task, TASKS, "\"taskId\":\"" + task + "\"");
             await().until(() -> answer(get).at("/result/status").asString().equals("completed"));
             assertThat(answer(get).at("/result/result/content/0/text").asString())
                     .isEqualTo("over");
@@ -155,12 +136,33 @@ class StatelessSharingTest {
         for (String user : List.of("Ann", "Bob", "Eve")) {
             List<Boolean> found = new ArrayList<>();
             for (String task : tasks) {
-                found.add(answer(request("tasks/get", task, TASKS, "\"taskId\":\"" + task + "\"")
+                found.add(answer(RawRequest.modern("1", "tasks/get", task, TASKS, "\"taskId\":\"" + task + "\"")
                                 .with("X-User", user))
                         .has("result"));
             }
             assertThat(found).containsExactly(user.equals("Ann"), user.equals("Bob"));
         }
+    }
+
+    @Test
+    void aTaskWhoseSessionHasEndedLeavesNothing() throws Exception {
+        LiveObjects before = LiveObjects.now();
+        String task;
+        try (RawConnection connection = RawConnection.open(server.port()).send(call("wait", TASKS))) {
+            task = connection.answer().at("/result/taskId").asString();
+        }
+
+        server.holdfast()
+                .engine()
+                .find(task.substring(0, task.indexOf('.')), "Ann")
+                .thenCompose(found -> ((Finding.Found) found).session().terminate())
+                .toCompletableFuture()
+                .join();
+
+        await().atMost(Duration.ofSeconds(20))
+                .pollInterval(Duration.ofMillis(500))
+                .untilAsserted(() -> assertThat(LiveObjects.now().moreThan(before))
+                        .doesNotContainKeys("dev.holdfast.session.LiveSession", "dev.holdfast.modern.Carrier"));
     }
 
     @Test
@@ -170,7 +172,7 @@ class StatelessSharingTest {
                 .as("nobody has listed the tools yet")
                 .isEqualTo("done");
 
-        answer(request("tools/list", "", "{}", "\"cursor\":null"));
+        answer(RawRequest.modern("1", "tools/list", "", "{}", "\"cursor\":null"));
 
         for (RawRequest wrong : List.of(call, call.with("Mcp-Param-Region", "south"))) {
             assertThat(answer(wrong).at("/error/code").asInt()).isEqualTo(-32020);
