@@ -5,10 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.IOException;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import java.util.SplittableRandom;
-import java.util.TreeMap;
 
 /**
  * A victim with a session on each face, a call that waits for an answer, and events; and a stranger and a session of the same
@@ -17,9 +15,6 @@ import java.util.TreeMap;
 final class CrossUse implements AutoCloseable {
     private static final String LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     private static final String HEX = "0123456789abcdef";
-    /** Tomcat says at the hundredth request that it closes; even, so that both of a pair are asked on one connection. */
-    private static final int ON_ONE_CONNECTION = 50;
-
     private static final int NOT_FOUND = 404;
 
     /** What of another's is used. */
@@ -53,10 +48,6 @@ final class CrossUse implements AutoCloseable {
     /** The use of something of another's, and of something of the same form that nobody has. */
     record Pair(RawRequest foreign, RawRequest unknown) {}
 
-    /** An answer, but for what differs between any two. */
-    record Outcome(int status, Map<String, String> headers, String body) {}
-
-    private final int port;
     private final String victim;
     private final String other;
     private final RawSession victims;
@@ -65,11 +56,10 @@ final class CrossUse implements AutoCloseable {
     private final RawConnection call;
     private final Frame question;
     private final RawSseSession victimsSse;
-    private Optional<HostileWire> wire = Optional.empty();
-    private int asked;
+    private final KeptConnection wire;
 
     CrossUse(int port, String victim, String other) {
-        this.port = port;
+        this.wire = new KeptConnection(port);
         this.victim = victim;
         this.other = other;
         this.victims = RawSession.open(port, Map.of(UserFilter.USER, victim));
@@ -149,26 +139,8 @@ final class CrossUse implements AutoCloseable {
     }
 
     /** Sends a request on a connection that is kept as long as the server keeps it. */
-    Outcome ask(RawRequest request) throws IOException {
-        if (++asked % ON_ONE_CONNECTION == 1) {
-            close(wire);
-            wire = Optional.empty();
-        }
-        HostileWire to = wire.isPresent() ? wire.get() : new HostileWire(port);
-        wire = Optional.of(to);
-        byte[] head = request.head(port);
-        byte[] all = java.util.Arrays.copyOf(head, head.length + request.body().length);
-        System.arraycopy(request.body(), 0, all, head.length, request.body().length);
-        to.write(all);
-        HostileWire.Answer answer =
-                to.answer(request.method()).orElseThrow(() -> new IOException("the server has closed the connection"));
-        Map<String, String> headers = new TreeMap<>(answer.headers());
-        headers.remove("date");
-        if (answer.closes() || answer.endless()) {
-            to.close();
-            wire = Optional.empty();
-        }
-        return new Outcome(answer.status(), headers, answer.body());
+    KeptConnection.Outcome ask(RawRequest request) throws IOException {
+        return wire.ask(request);
     }
 
     /** The victim's question is still open, and is answered by nobody but the victim; and both sessions live. */
@@ -183,15 +155,9 @@ final class CrossUse implements AutoCloseable {
         assertThat(victimsSse.receive().at("/id").asInt()).isZero();
     }
 
-    private static void close(Optional<HostileWire> open) throws IOException {
-        if (open.isPresent()) {
-            open.get().close();
-        }
-    }
-
     @Override
     public void close() throws IOException {
-        close(wire);
+        wire.close();
         call.close();
         victimsSse.close();
     }

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.modelcontextprotocol.spec.McpSchema.ElicitFormRequest;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
@@ -72,8 +71,8 @@ class CrossUseTest {
         for (int i = 0; i < USES; i++) {
             CrossUse.Way way = WAYS.get(random.nextInt(WAYS.size()));
             CrossUse.Pair pair = cross.pair(way, random);
-            CrossUse.Outcome foreign = cross.ask(pair.foreign());
-            CrossUse.Outcome unknown = cross.ask(pair.unknown());
+            KeptConnection.Outcome foreign = cross.ask(pair.foreign());
+            KeptConnection.Outcome unknown = cross.ask(pair.unknown());
             assertThat(foreign)
                     .as("use %d of seed %d, %s: %s", i, SEED, way, pair)
                     .isEqualTo(unknown);
@@ -90,84 +89,13 @@ class CrossUseTest {
     void whatIsAnothersTakesAsLongAsWhatIsUnknown() throws Exception {
         SplittableRandom random = new SplittableRandom(SEED);
         for (CrossUse.Way way : List.of(CrossUse.Way.CALL, CrossUse.Way.RESUME, CrossUse.Way.ENDPOINT)) {
-            Samples samples = new Samples();
-            for (int i = 0; i < Samples.WARM_UP + Samples.COUNT; i++) {
-                samples.round(cross, cross.pair(way, random), cross.pair(way, random), i);
+            AnswerTimes times = new AnswerTimes(USES / 10, USES / 5);
+            for (int i = 0; i < USES / 10 + USES / 5; i++) {
+                CrossUse.Pair one = cross.pair(way, random);
+                times.round(cross::ask, one.unknown(), cross.pair(way, random).unknown(), one.foreign());
             }
-            System.out.println(kind + " " + way + ": " + samples);
-            samples.assertAlike(way.toString());
-        }
-    }
-
-    /** Times of answers, taken in turn: two of unknown things, which tell how much like follows like, and one of another's. */
-    private static final class Samples {
-        private static final int WARM_UP = USES / 10;
-        private static final int COUNT = USES / 5;
-        /** Kolmogorov and Smirnov: two samples of this size differ by more in less than one of a million cases. */
-        private static final double CHANCE = 2.7 * Math.sqrt(2.0 / COUNT);
-
-        private final List<Long> unknown = new ArrayList<>();
-        private final List<Long> again = new ArrayList<>();
-        private final List<Long> foreign = new ArrayList<>();
-
-        void round(CrossUse cross, CrossUse.Pair one, CrossUse.Pair other, int round) throws Exception {
-            // whoever comes first in a round must not matter
-            for (int i = 0; i < 3; i++) {
-                switch ((round + i) % 3) {
-                    case 0 -> take(unknown, cross, one.unknown(), round);
-                    case 1 -> take(again, cross, other.unknown(), round);
-                    default -> take(foreign, cross, one.foreign(), round);
-                }
-            }
-        }
-
-        private static void take(List<Long> times, CrossUse cross, RawRequest request, int round) throws Exception {
-            long start = System.nanoTime();
-            cross.ask(request);
-            if (round >= WARM_UP) {
-                times.add(System.nanoTime() - start);
-            }
-        }
-
-        /** The other's differ from the unknown no more than the unknown among themselves, but for chance. */
-        void assertAlike(String what) {
-            assertThat(distance(foreign, unknown))
-                    .as("%s: %s", what, this)
-                    .isLessThan(distance(again, unknown) + CHANCE);
-        }
-
-        /** The largest difference between the shares of both that are below any time. */
-        private static double distance(List<Long> one, List<Long> other) {
-            long[] a = one.stream().mapToLong(Long::longValue).sorted().toArray();
-            long[] b = other.stream().mapToLong(Long::longValue).sorted().toArray();
-            double largest = 0;
-            for (int i = 0, j = 0; i < a.length && j < b.length; ) {
-                long at = Math.min(a[i], b[j]);
-                while (i < a.length && a[i] <= at) {
-                    i++;
-                }
-                while (j < b.length && b[j] <= at) {
-                    j++;
-                }
-                largest = Math.max(largest, Math.abs((double) i / a.length - (double) j / b.length));
-            }
-            return largest;
-        }
-
-        private static double median(List<Long> times) {
-            return times.stream().sorted().skip(times.size() / 2).findFirst().orElseThrow() / 1e3;
-        }
-
-        @Override
-        public String toString() {
-            return String.format(
-                    java.util.Locale.ROOT,
-                    "medians in us: foreign %.1f, unknown %.1f and %.1f; distance foreign/unknown %.4f, unknown/unknown %.4f",
-                    median(foreign),
-                    median(unknown),
-                    median(again),
-                    distance(foreign, unknown),
-                    distance(again, unknown));
+            System.out.println(kind + " " + way + ": " + times);
+            times.assertAlike(way.toString());
         }
     }
 }
