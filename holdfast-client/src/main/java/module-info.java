@@ -14,5 +14,6 @@ module dev.holdfast.client {
             dev.holdfast.gateway,
             dev.holdfast.mcp.client;
     exports dev.holdfast.client.wire to
+            dev.holdfast.gateway,
             dev.holdfast.upstream;
 }

@@ -81,7 +81,7 @@ public record Requests(
      *
      * @param head adds what the protocol wants
      */
-    CompletionStage<HttpRequest> make(
+    public CompletionStage<HttpRequest> make(
             String method, URI uri, Optional<byte[]> body, Object context, UnaryOperator<HttpRequest.Builder> head) {
         try {
             HttpRequest.Builder begun = template.copy().header(USER_AGENT, NAME).uri(uri);

@@ -16,7 +16,7 @@ import java.util.function.Consumer;
  *
  * @see <a href="https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream">HTML, parsing an event stream</a>
  */
-final class SseParser {
+public final class SseParser {
     /** How many bytes are kept of a line without data, and how many a line with data may have in addition. */
     private static final int FRAMING = 8_192;
 
@@ -61,7 +61,7 @@ final class SseParser {
      * @param most so many bytes a message may have
      * @param events gets each event that has an id or data, in order
      */
-    SseParser(int most, Consumer<SseEvent> events) {
+    public SseParser(int most, Consumer<SseEvent> events) {
         this.most = most;
         this.events = events;
     }
@@ -95,7 +95,8 @@ final class SseParser {
         return data.size() + line.size() + name.length();
     }
 
-    void read(ByteBuffer bytes) throws OversizedEventException {
+    /** Takes the next bytes. */
+    public void read(ByteBuffer bytes) throws OversizedEventException {
         byte[] part = new byte[bytes.remaining()];
         bytes.get(part);
         // no field of an event begins so
@@ -207,7 +208,7 @@ final class SseParser {
      *
      * @return whether the whole stream was one message, which is there now
      */
-    boolean end() {
+    public boolean end() {
         if (bare) {
             dispatch();
         }
