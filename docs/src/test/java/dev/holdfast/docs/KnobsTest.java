@@ -122,6 +122,7 @@ class KnobsTest {
         try {
             Main.main(new String[] {"serve", "--help"});
             Main.main(new String[] {"connect", "--help"});
+            Main.main(new String[] {"doctor", "--help"});
         } finally {
             System.setOut(out);
         }

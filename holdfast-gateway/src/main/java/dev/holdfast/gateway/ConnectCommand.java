@@ -44,7 +44,8 @@ final class ConnectCommand implements Runnable {
                 settings.find(Knobs.HEADER_FILE).map(file -> new OptionFile(Knobs.HEADER_FILE.name(), file)));
     }
 
-    private static URI uri(String url) {
+    /** The URL of a server, as all commands take it. */
+    static URI uri(String url) {
         URI uri;
         try {
             uri = URI.create(url);

@@ -322,12 +322,34 @@ final class Knobs {
             "how long a connection may be silent before it counts as broken; 0: three times the rhythm of the server's"
                     + " heartbeats, 10s at least");
 
+    static final Knob<Duration> FOR = Knob.time(
+            "--for",
+            "70s",
+            "1s",
+            "15m",
+            "how long streams are watched, to see what cuts them; longer than the limit that is looked for");
+
+    static final Knob<String> TOOL = Knob.text(
+            "--tool",
+            "NAME",
+            "",
+            "a tool that may be called twice, takes its time and tells progress; by default none is called, but"
+                    + " that of the demo");
+
+    static final Knob<String> TOOL_ARGUMENTS =
+            Knob.text("--tool-arguments", "JSON", "{}", "what --tool is called with, an object");
+
+    static final Knob<Boolean> JSON = Knob.toggle("--json", "tell what was found as JSON, on one line");
+
     /** The options of {@code serve}. */
     static final List<Knob<?>> SERVE = List.copyOf(OF_SERVE);
 
     /** The options of {@code connect}. */
     static final List<Knob<?>> CONNECT =
             List.of(HEADER, HEADER_FILE, PATIENCE, MAX_SILENCE, LOG_LEVEL, EXIT_WITH_PARENT);
+
+    /** The options of {@code doctor}. */
+    static final List<Knob<?>> DOCTOR = List.of(HEADER, HEADER_FILE, FOR, TOOL, TOOL_ARGUMENTS, JSON);
 
     private Knobs() {}
 

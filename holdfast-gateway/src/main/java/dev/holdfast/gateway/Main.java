@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.IntSupplier;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -22,6 +23,7 @@ public final class Main {
     private static final String UTF_8 = "UTF-8";
 
     private final PrintWriter out;
+    private final PrintWriter err;
     private final ParentWatch parent = new ParentWatch();
 
     /**
@@ -45,15 +47,23 @@ public final class Main {
                         + " standard error.",
                 Knobs.CONNECT);
 
+        private static final Command DOCTOR = new Command(
+                "holdfast doctor [OPTIONS] URL",
+                "Measures what lies between here and the MCP server at URL, and what that server does when a connection"
+                        + " breaks, and says what to do. Its exit status is 0 where all is well, 1 where there is a problem,"
+                        + " and 2 where something could not be measured. It tells its progress on standard error.",
+                Knobs.DOCTOR);
+
         private static Optional<Command> named(String word) {
-            return Stream.of(SERVE, CONNECT)
+            return Stream.of(SERVE, CONNECT, DOCTOR)
                     .filter(each -> each.usage.startsWith("holdfast " + word + " "))
                     .findFirst();
         }
     }
 
-    private Main(PrintWriter out) {
+    private Main(PrintWriter out, PrintWriter err) {
         this.out = out;
+        this.err = err;
     }
 
     /** Runs until told to end; exits with 2 for a wrong command line and with 1 for any other failure. */
@@ -75,8 +85,7 @@ public final class Main {
     static int run(PrintWriter out, PrintWriter err, String... args) {
         try {
             requireReadable(args);
-            new Main(out).task(args).run();
-            return 0;
+            return new Main(out, err).task(args).getAsInt();
         } catch (WrongUseException e) {
             return fail(err, e, MISUSED);
         } catch (GatewayException e) {
@@ -123,7 +132,7 @@ public final class Main {
     }
 
     /** What to do. What stands behind the first {@code --} is no option: for {@code serve} it is the server's command. */
-    private Runnable task(String... args) {
+    private IntSupplier task(String... args) {
         List<String> all = Arrays.asList(args);
         int end = all.indexOf(END_OF_OPTIONS);
         List<String> own = end < 0 ? all : all.subList(0, end);
@@ -134,10 +143,10 @@ public final class Main {
         boolean help = first.equals("help");
         Optional<Command> command = Command.named(help && own.size() > 1 ? own.get(1) : first);
         if (help || own.contains("--help") || own.contains("-h")) {
-            return () -> help(command);
+            return done(() -> help(command));
         }
         if (own.contains("--version") || own.contains("-V")) {
-            return () -> out.println("holdfast " + version());
+            return done(() -> out.println("holdfast " + version()));
         }
         if (command.isEmpty()) {
             throw new WrongUseException(
@@ -153,13 +162,13 @@ public final class Main {
         }
     }
 
-    private Runnable task(Command command, List<String> own, Optional<List<String>> server) {
+    private IntSupplier task(Command command, List<String> own, Optional<List<String>> server) {
         KnobValues settings = KnobValues.of(command.table, own);
         List<String> others = new ArrayList<>(settings.others());
         if (command.equals(Command.SERVE)) {
             requireNone(others, command);
             ServeOptions options = ServeOptions.of(settings, server);
-            return () -> serve(options);
+            return done(() -> serve(options));
         }
         others.addAll(server.orElse(List.of()));
         if (others.isEmpty()) {
@@ -167,7 +176,17 @@ public final class Main {
         }
         String url = others.remove(0);
         requireNone(others, command);
-        return new ConnectCommand(url, settings, parent);
+        return command.equals(Command.DOCTOR)
+                ? new DoctorCommand(url, settings, out, err)
+                : done(new ConnectCommand(url, settings, parent));
+    }
+
+    /** What ends well when it ends. */
+    private static IntSupplier done(Runnable task) {
+        return () -> {
+            task.run();
+            return 0;
+        };
     }
 
     private static void requireNone(List<String> words, Command command) {
@@ -198,7 +217,8 @@ public final class Main {
             out.println("MCP sessions that outlive their connection. Usage:");
             out.println("  " + Command.SERVE.usage);
             out.println("  " + Command.CONNECT.usage);
-            out.println("  holdfast help serve | help connect | --version");
+            out.println("  " + Command.DOCTOR.usage);
+            out.println("  holdfast help serve | help connect | help doctor | --version");
             return;
         }
         out.println("Usage: " + command.get().usage);

@@ -28,6 +28,8 @@ class GatewayRoomsTest {
             .definedBy("dev.holdfast.gateway.stdio")
             .layer("connect")
             .definedBy("dev.holdfast.gateway.connect")
+            .layer("doctor")
+            .definedBy("dev.holdfast.gateway.doctor")
             .layer("process")
             .definedBy("dev.holdfast.gateway.process")
             .layer("text")
@@ -42,7 +44,9 @@ class GatewayRoomsTest {
             .mayOnlyBeAccessedByLayers("application")
             .whereLayer("connect")
             .mayOnlyBeAccessedByLayers("application")
+            .whereLayer("doctor")
+            .mayOnlyBeAccessedByLayers("application")
             .whereLayer("process")
-            .mayOnlyBeAccessedByLayers("application", "stdio", "connect")
+            .mayOnlyBeAccessedByLayers("application", "stdio", "connect", "doctor")
             .ensureAllClassesAreContainedInArchitecture();
 }

@@ -189,12 +189,14 @@ class RoomsTest {
             .definedBy(UPSTREAM)
             .layer("gateway")
             .definedBy(GATEWAY)
+            .layer("doctor")
+            .definedBy("dev.holdfast.gateway.doctor")
             .whereLayer("held")
             .mayOnlyBeAccessedByLayers("transport", "gateway")
             .whereLayer("sessions")
             .mayOnlyBeAccessedByLayers("transport", "upstream", "gateway", "held")
             .whereLayer("wire")
-            .mayOnlyBeAccessedByLayers("upstream", "sessions");
+            .mayOnlyBeAccessedByLayers("upstream", "doctor", "sessions");
 
     @ArchTest
     static final ArchRule upstreamStandsOnTheClientAndTheSpi = classes()
