@@ -104,7 +104,7 @@ class Cluster {
 }
 
 /** A server that listens on one port. */
-class Program {
+export class Program {
   static #running = new Set();
 
   static {
