@@ -41,11 +41,15 @@ class KilledTasksTest {
 
     /**
      * Writes the argument {@code key} of each call into the file of notes before it does something. {@code write} never ends, nor does the
-     * first run of {@code read}; {@code slow} takes some milliseconds; {@code ask} asks for a word, once there is a file of that key.
+     * first run of {@code read}; {@code slow} takes some milliseconds, and {@code ask} asks for a word, once there is a file of that key.
      */
     private static final String SERVER = """
             notes=$1
             result() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\\n' "$1" "$2"; }
+            await() {
+              left=400
+              until [ -e "$notes-$1" ] || [ $left -eq 0 ]; do left=$((left-1)); sleep 0.05; done
+            }
             text() { result "$1" '{"content":[{"type":"text","text":"'"$2"'"}]}'; }
             while read -r line; do
               id=${line#*'"id":'}
@@ -65,13 +69,11 @@ class KilledTasksTest {
                     *'"name":"read"'*) if [ "$run" -gt 1 ]; then text "$id" "$key run $run"; fi ;;
                     *'"name":"slow'*)
                       millis=${line#*'"millis":"'}
-                      (sleep "0.${millis%%'"'*}"; text "$id" "$key run $run") & ;;
+                      (await "$key"; sleep "0.${millis%%'"'*}"; text "$id" "$key run $run") & ;;
                     *'"name":"ask'*)
                       asking=$id
                       asked=$key
-                      (left=400
-                      until [ -e "$notes-$key" ] || [ $left -eq 0 ]; do left=$((left-1)); sleep 0.05; done
-                      printf '{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"who?","requestedSchema":{"type":"object"}}}\\n') & ;;
+                      (await "$key"; printf '{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"who?","requestedSchema":{"type":"object"}}}\\n') & ;;
                   esac ;;
                 *'"id":"q"'*)
                   word=${line#*'"word":"'}
@@ -215,14 +217,22 @@ class KilledTasksTest {
             });
         }
 
-        private void begin() {
-            begin(Map.of(Kind.WRITE, 0, Kind.READ, 0, Kind.ASK, 0, Kind.ASK_READ, 0, Kind.DONE, 450));
-            for (Kind kind : List.of(Kind.ASK, Kind.ASK_READ)) {
+        /** Clients have heard of these tasks. */
+        private void goOn(Kind... kinds) {
+            for (Kind kind : kinds) {
                 create(folder.resolve("notes-" + key(kind)));
+            }
+        }
+
+        private void begin() {
+            begin(Map.of(Kind.WRITE, 0, Kind.READ, 0, Kind.ASK, 0, Kind.ASK_READ, 0, Kind.DONE, 100));
+            goOn(Kind.ASK, Kind.ASK_READ, Kind.DONE);
+            for (Kind kind : List.of(Kind.ASK, Kind.ASK_READ)) {
                 peer(url).until(id(kind), ModernPeer.status("input_required"));
             }
             done = outcome(peer(url).until(id(Kind.DONE), ModernPeer.status("completed")));
-            begin(Map.of(Kind.ENDING, random.nextInt(350, 800), Kind.ENDING_READ, random.nextInt(350, 800)));
+            begin(Map.of(Kind.ENDING, random.nextInt(100, 500), Kind.ENDING_READ, random.nextInt(100, 500)));
+            goOn(Kind.ENDING, Kind.ENDING_READ);
             for (Kind kind : List.of(Kind.YOUNG, Kind.YOUNG_READ)) {
                 young.put(kind, called(kind, 0));
             }

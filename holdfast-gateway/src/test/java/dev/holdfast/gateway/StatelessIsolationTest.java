@@ -135,6 +135,7 @@ class StatelessIsolationTest {
                 finish(peer, kind, secret);
             }
             assertThat(System.nanoTime() - since)
+                    .as("%d calls; of %d that were left %d are cancelled", calls.get(), left.get(), late())
                     .isLessThan(Duration.ofMinutes(3).toNanos());
         }
     }
@@ -182,7 +183,7 @@ class StatelessIsolationTest {
     private void check(Kind kind, String what, String secret, String answer) {
         Set<String> found =
                 SECRET.matcher(answer).results().map(MatchResult::group).collect(Collectors.toSet());
-        assertThat(found).as("%s, %s: %s", kind, what, answer).containsOnly(secret);
+        assertThat(found).as("%s, %s: %s", kind, what, answer).isSubsetOf(Set.of(secret));
         seen.merge(kind + " " + what, 1, Integer::sum);
     }
 
