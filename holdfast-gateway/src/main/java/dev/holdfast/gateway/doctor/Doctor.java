@@ -19,6 +19,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 
@@ -472,22 +473,32 @@ public final class Doctor {
     /** In a session of its own: that of the others may be lost by now. */
     private void sizes() {
         if (Visit.open(way) instanceof Opened opened) {
-            Visit visit = opened.visit();
+            Visit[] visit = {opened.visit()};
+            BiFunction<Map<String, String>, Integer, Echo> ping = (headers, padding) -> {
+                Echo echo = visit[0].ping(headers, padding);
+                // a session over HTTP+SSE may have ended with its stream meanwhile
+                if (!echo.isTaken() && visit[0].isSse() && Visit.open(way) instanceof Opened again) {
+                    visit[0].end();
+                    visit[0] = again.visit();
+                    return visit[0].ping(headers, padding);
+                }
+                return echo;
+            };
             verdicts.add(new SizeLimit(
-                            "headers", "a header", size -> visit.ping(Map.of("X-Padding", "a".repeat(size)), 0))
+                            "headers", "a header", size -> ping.apply(Map.of("X-Padding", "a".repeat(size)), 0))
                     .between(
                             KILO,
                             64 * KILO,
                             ENOUGH_HEADERS,
                             "long tokens are refused: raise the limit (nginx: large_client_header_buffers, HAProxy:"
                                     + " tune.bufsize)"));
-            verdicts.add(new SizeLimit("body", "a body", size -> visit.ping(Map.of(), size))
+            verdicts.add(new SizeLimit("body", "a body", size -> ping.apply(Map.of(), size))
                     .between(
                             KILO,
                             8 * KILO * KILO,
                             ENOUGH_BODY,
                             "raise the limit (nginx: client_max_body_size 4m, Holdfast: --max-request-size)"));
-            visit.end();
+            visit[0].end();
         }
     }
 
