@@ -1,4 +1,5 @@
 // `./holdfast doctor` through nginx, HAProxy and the cutting proxy, and at other servers: its verdicts are what their settings say.
+// Runs alone, for it measures time.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -88,7 +89,7 @@ backend holdfast
 /** What it finds, by check: `{level, found, advice, figures}`, and its `exit` status. */
 function examine(url, { time = '4s', args = [] } = {}) {
   return new Promise((done, fail) => {
-    execFile(COMMAND, ['doctor', '--json', '--for', time, ...args, url], { timeout: 50_000 }, (error, stdout, stderr) => {
+    execFile(COMMAND, ['doctor', '--json', '--for', time, ...args, url], { timeout: 170_000 }, (error, stdout, stderr) => {
       if (!stdout) return fail(new Error(`${error}\n${stderr}`));
       const report = JSON.parse(stdout);
       assert.equal(error?.code ?? 0, report.exit);
@@ -108,7 +109,7 @@ function assertAbout(figure, wanted, share = 0.15) {
 
 const through = name => `http://127.0.0.1:${ports[name]}/mcp`;
 
-describe('doctor', { concurrency: 6 }, () => {
+describe('doctor', { concurrency: 3 }, () => {
   doctor('java-sdk 920: what its reporter needed to hear', async t => {
     const server = await startJavaSdk920(source => source);
     t.after(() => server.stop());
@@ -192,5 +193,5 @@ async function cutAfter(ms, by, port, t) {
 }
 
 function doctor(title, body) {
-  test(title, { timeout: 60_000 }, body);
+  test(title, { timeout: 240_000 }, body);
 }
