@@ -324,32 +324,39 @@ public final class SessionOpening {
             core.log.run(this::count);
         }
 
+        /** As long as the store does not say whether it has it, the call waits: an error would reach the client no sooner. */
         private void count(Step now) {
-            if (core.outbox.closed() || call.answered()) {
-                return;
-            }
-            Pending pending = Pending.of(null, List.of(counted), this::count);
-            core.outbox.add(pending, now);
-            CompletionStage<Void> unused = core.log
-                    .stageOf(pending)
-                    .whenComplete((done, failure) -> counted(failure == null, pending.failure() != null));
+            core.outbox.whenOpen(now, step -> {
+                if (!call.answered()) {
+                    core.outbox.add(counting(), step);
+                }
+            });
         }
 
-        /** What was refused comes again; what was in doubt for too long ends, though the store may have counted it. */
-        private void counted(boolean isCounted, boolean comesAgain) {
-            if (isCounted) {
-                CompletionStage<Void> unused = host.cluster()
-                        .journalReached(core.key())
-                        .whenComplete((reached, unread) -> {
-                            if (unread == null) {
-                                run();
-                            } else {
-                                refused(INTERRUPTED);
-                            }
-                        });
-            } else if (!comesAgain) {
-                refused(INTERRUPTED);
-            }
+        private Pending counting() {
+            return new Pending(null, List.of(counted)) {
+                @Override
+                public void committed(Step step) {
+                    step.then(NextRun.this::counted);
+                }
+
+                @Override
+                public void again(Step step) {
+                    count(step);
+                }
+            };
+        }
+
+        private void counted() {
+            CompletionStage<Void> unused = host.cluster()
+                    .journalReached(core.key())
+                    .whenComplete((reached, unread) -> {
+                        if (unread == null) {
+                            run();
+                        } else {
+                            refused(INTERRUPTED);
+                        }
+                    });
         }
 
         private void run() {

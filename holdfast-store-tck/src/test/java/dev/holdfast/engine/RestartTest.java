@@ -26,6 +26,7 @@ import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionStore;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -36,6 +37,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -419,6 +421,23 @@ class RestartTest {
         restart();
         assertThat(backend().heard).isEmpty();
         assertThat(TestBed.resume(session, post).read()).containsExactly("error 1" + INTERRUPTED);
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"LOST", "KEPT"})
+    void itIsRunAgainThoughTheStoreFailsForLong(Fate countOfTheRun) {
+        bed.backend.harmless = "tools/call";
+        Connection post = bed.post(session, 1);
+        bed.die();
+        bed.store.decree(Fate.DONE, Fate.DONE, countOfTheRun);
+        bed.store.decree(Collections.nCopies(6, Fate.LOST).toArray(Fate[]::new));
+        session = bed.find(id, "").orElseThrow();
+        bed.pass(Duration.ofSeconds(5));
+        assertThat(backend().heard).isEmpty();
+        bed.pass(Duration.ofSeconds(5));
+        assertThat(backend().heard).containsExactly("tools/call 1");
+        backend().call(1).respond();
+        assertThat(TestBed.resume(session, post).read()).containsExactly("result 1");
     }
 
     @Test
