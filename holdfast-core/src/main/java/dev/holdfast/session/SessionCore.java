@@ -28,6 +28,7 @@ import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionRecord;
 import dev.holdfast.spi.StaleEpochException;
 import dev.holdfast.spi.StreamId;
+import dev.holdfast.spi.TooLargeException;
 import dev.holdfast.spi.UnreadableSessionException;
 import java.time.Duration;
 import java.util.Collection;
@@ -212,9 +213,21 @@ public abstract class SessionCore {
             LiveCall.Request request = held.request;
             if (reruns() && request.call.requests.size() == 1 && request.isHeldBy(held) && request.open()) {
                 request.call.mayBeRerun(step);
-                outbox.add(Pending.of(null, List.of(change), again -> keep(held, change, again)), step);
+                outbox.add(keeping(held, change), step);
             }
         });
+    }
+
+    /** What is too large for the store is forgotten: it would be refused for ever. */
+    private Pending keeping(LiveCall.Held held, RecordChange change) {
+        return new Pending(null, List.of(change)) {
+            @Override
+            public void again(Step step) {
+                if (!(failure() instanceof TooLargeException)) {
+                    keep(held, change, step);
+                }
+            }
+        };
     }
 
     /**

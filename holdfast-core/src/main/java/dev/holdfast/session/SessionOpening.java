@@ -23,6 +23,7 @@ import dev.holdfast.spi.SessionRecord.RunningCall;
 import dev.holdfast.spi.SessionStore.Claim;
 import dev.holdfast.spi.SessionStore.Extent;
 import dev.holdfast.spi.StreamId;
+import dev.holdfast.spi.TooLargeException;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -342,7 +343,11 @@ public final class SessionOpening {
 
                 @Override
                 public void again(Step step) {
-                    count(step);
+                    if (failure() instanceof TooLargeException) {
+                        call.requests.forEach(request -> outbound.fail(request, INTERRUPTED, step));
+                    } else {
+                        count(step);
+                    }
                 }
             };
         }

@@ -18,6 +18,8 @@ import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.Timeout.ThreadMode;
 
 /** A message that the store never takes for its size ends its own call, and nothing else. */
 class TooLargeTest {
@@ -168,6 +170,42 @@ class TooLargeTest {
         node.backend.life().call(1).respond();
         assertThat(bed.read(call)).containsExactly("result 1");
         assertThat(bed.members(session)).as("no new epoch").hasSize(1);
+    }
+
+    private static long largeRecords(ClusterBed.Node node) {
+        return node.store.tried.stream()
+                .flatMap(append -> append.changes().stream())
+                .filter(change ->
+                        change instanceof RecordChange.CallStarted started && started.extension().length > MOST)
+                .count();
+    }
+
+    @Test
+    @Timeout(value = 10, threadMode = ThreadMode.SEPARATE_THREAD)
+    void aRequestThatIsTooLargeToGoOnWithACallIsForgotten() {
+        Session session = limited();
+        Connection call = bed.post(session, 1);
+        node.backend.life().call(1).sink().continueBy(largeRequest(Wire.id(1), "tasks/result"));
+        bed.pass(Duration.ofSeconds(10));
+        assertThat(largeRecords(node)).as("how often it was sent").isOne();
+        node.backend.life().call(1).respond();
+        assertThat(bed.read(call)).containsExactly("result 1");
+        assertThat(bed.members(session)).as("no new epoch").hasSize(1);
+    }
+
+    @Test
+    @Timeout(value = 10, threadMode = ThreadMode.SEPARATE_THREAD)
+    void aCallWhoseNextRunTheStoreTakesNoMoreEnds() {
+        bed.nodes.forEach(each -> each.backend.harmless = "reads");
+        Session here = node.open();
+        Session there = bed.node(1).find(here);
+        Connection call = bed.connected(here.call(List.of(largeRequest(Wire.id(1), "reads"))));
+        node.die();
+        bed.node(1).store.mostBytes = MOST;
+        bed.pass(ClusterBed.LEASE.plusMillis(1));
+        Connection back = bed.resume(there, call.cursor());
+        assertThat(bed.read(back)).singleElement().asString().startsWith("error 1 -32603: the server ended while");
+        assertThat(largeRecords(bed.node(1))).as("how often it was sent").isOne();
     }
 
     @Test
