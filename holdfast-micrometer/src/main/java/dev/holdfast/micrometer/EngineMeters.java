@@ -12,7 +12,9 @@ import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;
@@ -102,22 +104,18 @@ final class EngineMeters {
                 "holdfast.gaps",
                 "How often a client missed messages, or may have missed some that the store lost",
                 EngineStats::gaps);
-        for (WriteStall kind : WriteStall.values()) {
-            counter(
-                    "holdfast.write.stalls",
-                    "How often the peer of a connection took no bytes, and how often that ended the connection",
-                    s -> s.writeStalls().getOrDefault(kind, 0L),
-                    "outcome",
-                    Tags.of(kind));
-        }
-        for (TaskEvent event : TaskEvent.values()) {
-            counter(
-                    "holdfast.tasks",
-                    "What happened to calls of a revision without sessions whose clients may come back for them",
-                    s -> s.tasks().getOrDefault(event, 0L),
-                    "event",
-                    Tags.of(event));
-        }
+        counters(
+                "holdfast.write.stalls",
+                "How often the peer of a connection took no bytes, and how often that ended the connection",
+                EngineStats::writeStalls,
+                "outcome",
+                WriteStall.values());
+        counters(
+                "holdfast.tasks",
+                "What happened to calls of a revision without sessions whose clients may come back for them",
+                EngineStats::tasks,
+                "event",
+                TaskEvent.values());
         for (Refusal reason : Refusal.values()) {
             counter(
                     "holdfast.refusals",
@@ -138,6 +136,14 @@ final class EngineMeters {
                 .baseUnit(name.endsWith(".bytes") ? "bytes" : null)
                 .tags(tags)
                 .register(registry));
+    }
+
+    /** Registers a counter for each of these, with a tag that says which. */
+    private <E extends Enum<E>> void counters(
+            String name, String description, Function<EngineStats, Map<E, Long>> counts, String tag, E[] each) {
+        for (E one : each) {
+            counter(name, description, s -> counts.apply(s).getOrDefault(one, 0L), tag, Tags.of(one));
+        }
     }
 
     private void counter(String name, String description, ToDoubleFunction<EngineStats> value, String... tags) {
