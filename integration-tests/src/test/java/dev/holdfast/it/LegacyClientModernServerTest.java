@@ -7,16 +7,12 @@ import dev.holdfast.mcp.client.HoldfastClientTransport;
 import dev.holdfast.servlet.Protocols;
 import dev.holdfast.upstream.UpstreamHttp;
 import io.modelcontextprotocol.client.McpAsyncClient;
-import io.modelcontextprotocol.client.McpClient;
 import io.modelcontextprotocol.client.transport.HttpClientStreamableHttpTransport;
 import io.modelcontextprotocol.server.McpServerFeatures.AsyncToolSpecification;
 import io.modelcontextprotocol.spec.McpClientTransport;
-import io.modelcontextprotocol.spec.McpSchema.CallToolRequest;
-import io.modelcontextprotocol.spec.McpSchema.ClientCapabilities;
 import io.modelcontextprotocol.spec.McpSchema.LoggingLevel;
 import io.modelcontextprotocol.spec.McpSchema.LoggingMessageNotification;
 import io.modelcontextprotocol.spec.McpSchema.ServerCapabilities;
-import io.modelcontextprotocol.spec.McpSchema.TextContent;
 import io.modelcontextprotocol.spec.McpSchema.Tool;
 import java.net.URI;
 import java.time.Duration;
@@ -102,22 +98,15 @@ class LegacyClientModernServerTest extends UpstreamOverEachHttp {
     }
 
     private McpAsyncClient client(McpClientTransport transport) {
-        McpAsyncClient client = McpClient.async(transport)
-                .requestTimeout(PATIENCE)
-                .capabilities(ClientCapabilities.builder().elicitation().build())
-                .elicitation(Tools.answering(
-                        question -> CompletableFuture.completedFuture(question.equals("who?") ? "Ann" : "Bob")))
-                .progressConsumer(progress ->
-                        Mono.fromRunnable(() -> told.add(progress.progress().intValue())))
-                .build();
-        client.initialize().block(PATIENCE);
-        return client;
+        return SdkClients.open(
+                transport,
+                PATIENCE,
+                question -> CompletableFuture.completedFuture(question.equals("who?") ? "Ann" : "Bob"),
+                told);
     }
 
     private static CompletableFuture<String> call(McpAsyncClient client, String tool) {
-        return client.callTool(new CallToolRequest(tool, Map.of("text", "hello, Wörld"), Map.of("progressToken", "p")))
-                .map(result -> ((TextContent) result.content().get(0)).text())
-                .toFuture();
+        return SdkClients.call(client, tool, "hello, Wörld");
     }
 
     @Test

@@ -7,19 +7,15 @@ import dev.holdfast.mcp.client.ClientListener;
 import dev.holdfast.mcp.client.HoldfastClientTransport;
 import dev.holdfast.rocksdb.RocksDbStore;
 import io.modelcontextprotocol.client.McpAsyncClient;
-import io.modelcontextprotocol.client.McpClient;
 import io.modelcontextprotocol.client.transport.HttpClientSseClientTransport;
 import io.modelcontextprotocol.client.transport.HttpClientStreamableHttpTransport;
 import io.modelcontextprotocol.server.McpAsyncServerExchange;
 import io.modelcontextprotocol.spec.McpClientTransport;
 import io.modelcontextprotocol.spec.McpSchema.CallToolRequest;
-import io.modelcontextprotocol.spec.McpSchema.ClientCapabilities;
-import io.modelcontextprotocol.spec.McpSchema.TextContent;
 import io.modelcontextprotocol.spec.McpSchema.Tool;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -150,21 +146,15 @@ class SdkMatrixTest {
     }
 
     private McpAsyncClient client(Client of, CompletableFuture<String> answer) {
-        McpAsyncClient client = McpClient.async(of.transport(this, "http://127.0.0.1:" + proxy.port()))
-                .requestTimeout(PATIENCE.multipliedBy(2))
-                .capabilities(ClientCapabilities.builder().elicitation().build())
-                .elicitation(Tools.answering(question -> answer))
-                .progressConsumer(progress ->
-                        Mono.fromRunnable(() -> told.add(progress.progress().intValue())))
-                .build();
-        client.initialize().block(PATIENCE);
-        return client;
+        return SdkClients.open(
+                of.transport(this, "http://127.0.0.1:" + proxy.port()),
+                PATIENCE.multipliedBy(2),
+                question -> answer,
+                told);
     }
 
     private static CompletableFuture<String> call(McpAsyncClient client, String tool) {
-        return client.callTool(new CallToolRequest(tool, Map.of("text", "hello"), Map.of("progressToken", "p")))
-                .map(result -> ((TextContent) result.content().get(0)).text())
-                .toFuture();
+        return SdkClients.call(client, tool, "hello");
     }
 
     private static List<Integer> allSteps() {
