@@ -24,6 +24,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BiConsumer;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -46,6 +47,11 @@ final class StatelessCall {
 
     private static final long LEAST_PAUSE_MILLIS = 50;
     private static final long MOST_PAUSE_MILLIS = 60_000;
+    private static final int MOST_DOUBLINGS = 6;
+    /** A token that has expired may be followed by another. */
+    private static final int MOST_BARRED = 10;
+
+    private static final Set<Integer> FORBIDDEN = Set.of(401, 403);
 
     private final StatelessSession session;
     private final Envelope request;
@@ -66,9 +72,18 @@ final class StatelessCall {
     private Map<String, String> answers = new LinkedHashMap<>(0);
     private Optional<RequestId> posted = Optional.empty();
     private Optional<Future<?>> pause = Optional.empty();
+    /** Whether the tools were listed for the headers of their calls. */
     private boolean listed;
+    /** Whether another session can go on with the task. */
     private boolean kept;
+    /** Whether its answer is being handed over. */
+    private boolean ending;
+
     private boolean over;
+    /** How many rounds without a question have followed each other, and how many looks that the server has barred. */
+    private int rounds;
+
+    private int barred;
 
     private volatile String task = "";
     private volatile long interval = PAUSE_MILLIS;
@@ -118,7 +133,7 @@ final class StatelessCall {
         }
         AtomicReference<@Nullable Runnable> then = new AtomicReference<>();
         session.call(session.server.uri(), post, repeat, context, told, part -> take(part, then))
-                .thenAccept(how -> {
+                .thenAccept(guarded(how -> {
                     Runnable next = then.get();
                     if (how instanceof Outcome.Done && next != null) {
                         next.run();
@@ -130,7 +145,26 @@ final class StatelessCall {
                     } else {
                         finish(how);
                     }
-                });
+                }));
+        if (isOver()) {
+            // it was cancelled before the session knew of the POST
+            session.cancel(post.id().orElseThrow());
+        }
+    }
+
+    private synchronized boolean isOver() {
+        return over || ending;
+    }
+
+    /** The same, after which the call goes on or has ended, though it throws. */
+    private Consumer<Outcome> guarded(Consumer<Outcome> step) {
+        return how -> {
+            try {
+                step.accept(how);
+            } catch (RuntimeException e) {
+                finish(new Outcome.Unreadable("the server's answer cannot be understood: " + e));
+            }
+        };
     }
 
     /**
@@ -204,11 +238,11 @@ final class StatelessCall {
             return DONE;
         };
         session.call(question, Repeat.HARMLESS, responses)
-                .thenAccept(how -> taker.accept(
+                .thenAccept(guarded(how -> taker.accept(
                         how,
                         how instanceof Outcome.Refused refused
                                 ? refused.error(question.id().orElseThrow())
-                                : Optional.ofNullable(answer.get())));
+                                : Optional.ofNullable(answer.get()))));
     }
 
     /** Hands the answer over; what the client was asked and has not answered is of no use any more. */
@@ -218,6 +252,12 @@ final class StatelessCall {
     }
 
     private void end(String member) {
+        synchronized (this) {
+            if (over || ending) {
+                return;
+            }
+            ending = true;
+        }
         Envelope answer;
         try {
             answer = JsonParts.message("\"id\":" + id().token() + "," + member);
@@ -274,38 +314,52 @@ final class StatelessCall {
     /** The server needs answers of the client, which go into the next POST. */
     private void needs(byte[] result) {
         Map<String, String> questions = JsonParts.members(result, "result", "inputRequests");
+        Optional<String> state = JsonParts.raw(result, "result", "requestState");
+        long wait;
         synchronized (this) {
             posted = Optional.empty();
+            wait = Math.min(PAUSE_MILLIS << Math.min(rounds, MOST_DOUBLINGS), MOST_PAUSE_MILLIS);
+            rounds = questions.isEmpty() ? rounds + 1 : 0;
             answers = new LinkedHashMap<>();
-            more = JsonParts.raw(result, "result", "requestState")
-                    .map(state -> Map.of("requestState", state))
-                    .orElse(Map.of());
+            more = state.map(it -> Map.of("requestState", it)).orElse(Map.of());
         }
-        if (questions.isEmpty()) {
-            later(PAUSE_MILLIS, this::send);
-        } else {
+        if (!questions.isEmpty()) {
             ask(questions);
+        } else if (state.isPresent()) {
+            later(wait, this::send);
+        } else {
+            abandon("the server wants input and does not say which");
         }
     }
 
     private void ask(Map<String, String> questions) {
         List<Envelope> messages = new ArrayList<>();
+        Map<RequestId, String> keys = new LinkedHashMap<>();
         try {
             for (Map.Entry<String, String> question : questions.entrySet()) {
                 byte[] what = question.getValue().getBytes(UTF_8);
                 RequestId id = session.nextId();
+                keys.put(id, question.getKey());
                 messages.add(JsonParts.message("\"id\":" + id.token() + ",\"method\":"
                         + JsonParts.raw(what, "method").orElse("\"\"") + ",\"params\":"
                         + JsonParts.raw(what, "params").orElse("{}")));
-                synchronized (this) {
-                    open.put(id, question.getKey());
-                }
             }
         } catch (IllegalArgumentException e) {
             abandon("the server asks what is no request: " + e.getMessage());
             return;
         }
-        messages.forEach(message -> session.asks(message.id().orElseThrow(), this));
+        keys.keySet().forEach(id -> session.asks(id, this));
+        boolean wanted;
+        synchronized (this) {
+            wanted = !over && !ending;
+            if (wanted) {
+                open.putAll(keys);
+            }
+        }
+        if (!wanted) {
+            keys.keySet().forEach(session::withdrawn);
+            return;
+        }
         messages.forEach(message -> {
             CompletionStage<Void> unused = MessageBodies.handOver(message, sink);
         });
@@ -324,7 +378,7 @@ final class StatelessCall {
         String result = JsonParts.raw(answer.bytes(), "result").orElse("{}");
         synchronized (this) {
             key = open.remove(question);
-            if (key == null || over) {
+            if (key == null || over || ending) {
                 return;
             }
             last = open.isEmpty();
@@ -424,8 +478,10 @@ final class StatelessCall {
     /** Looks at the task. As long as the server may have it, a look that fails is repeated: the limit for the call is not set here. */
     private void look() {
         ask(session.request("tasks/get", taskId()), (how, answer) -> {
-            boolean barred =
-                    how instanceof Outcome.Refused refused && (refused.status() == 401 || refused.status() == 403);
+            if (isOver()) {
+                return;
+            }
+            boolean bars = bars(how);
             if (answer.filter(error -> isError(error, NO_TASK)).isPresent()) {
                 String why = "the server does not know its task any more";
                 finish(new Outcome.Unknown(why, new IOException(why), false));
@@ -434,12 +490,19 @@ final class StatelessCall {
                 keep();
                 pace(answer.get().bytes());
                 state(answer.get().bytes());
-            } else if (barred || how instanceof Outcome.Closed) {
+            } else if (bars || how instanceof Outcome.Closed) {
                 finish(how);
             } else {
                 later(Math.max(interval, PAUSE_MILLIS), this::look);
             }
         });
+    }
+
+    /** Whether the server has refused so many looks, one after the other, that it will not allow another. */
+    private synchronized boolean bars(Outcome how) {
+        boolean refused = how instanceof Outcome.Refused said && FORBIDDEN.contains(said.status());
+        barred = refused ? barred + 1 : 0;
+        return barred >= MOST_BARRED;
     }
 
     private void state(byte[] task) {
@@ -456,8 +519,8 @@ final class StatelessCall {
                     fresh.keySet().removeIf(key -> !asked.add(key));
                 }
                 ask(fresh);
-                tell(task);
                 later(interval, this::look);
+                tell(task);
             }
         }
     }
@@ -468,19 +531,22 @@ final class StatelessCall {
         Optional<RequestId> token = request.progressToken();
         if (token.isPresent() && !message.isEmpty() && !message.equals(lastMessage)) {
             lastMessage = message;
-            age(task)
-                    .ifPresent(age -> sink.message(
-                            JsonParts.message("\"method\":\"notifications/progress\",\"params\":{\"progressToken\":"
-                                    + token.get().token() + ",\"progress\":" + age + ",\"message\":"
-                                    + JsonParts.quoted(message) + "}")));
+            // it may have told other figures before it was a task
+            told.runsAgain();
+            age(task).ifPresent(age -> {
+                CompletionStage<Void> unused = told.pass(
+                        JsonParts.message("\"method\":\"notifications/progress\",\"params\":{\"progressToken\":"
+                                + token.get().token() + ",\"progress\":" + age + ",\"message\":"
+                                + JsonParts.quoted(message) + "}"),
+                        sink);
+            });
         }
     }
 
     private static Optional<Double> age(byte[] task) {
         try {
-            return JsonParts.string(task, "result", "createdAt")
-                    .map(at ->
-                            Duration.between(Instant.parse(at), Instant.now()).toMillis() / 1_000.0);
+            return JsonParts.string(task, "result", "createdAt").map(at ->
+                    (double) Duration.between(Instant.parse(at), Instant.now()).toSeconds());
         } catch (DateTimeParseException e) {
             return Optional.empty();
         }
@@ -491,7 +557,11 @@ final class StatelessCall {
         Map<String, String> params = new LinkedHashMap<>(taskId());
         params.put("inputResponses", JsonParts.object(responses));
         ask(session.request("tasks/update", params), (how, answer) -> {
-            if (how instanceof Outcome.NotSent || how instanceof Outcome.Unknown) {
+            boolean refused = how instanceof Outcome.Refused
+                    || answer.filter(said -> said.kind() == Envelope.Kind.ERROR).isPresent();
+            if (refused) {
+                abandon("the server has not taken the answer to its question");
+            } else if (!(how instanceof Outcome.Done)) {
                 later(PAUSE_MILLIS, () -> update(responses));
             }
         });

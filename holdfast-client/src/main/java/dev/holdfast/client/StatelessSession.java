@@ -9,6 +9,7 @@ import dev.holdfast.json.ModernClient;
 import dev.holdfast.json.RepeatRules;
 import dev.holdfast.json.ToolHeaders;
 import dev.holdfast.spi.RequestId;
+import java.io.IOException;
 import java.net.http.HttpRequest;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
@@ -20,6 +21,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Collectors;
@@ -42,8 +44,12 @@ final class StatelessSession extends ServerSession {
 
     private static final String ACCEPTED = "\"result\":{}";
 
-    /** How long a stream is waited for that has ended: up to a minute. */
+    /** How long after the end of a stream of changes there is another: longer each time, up to a minute, while none lasts. */
     private static final long FIRST_PAUSE_MILLIS = 1_000;
+
+    private static final long LASTS_NANOS = TimeUnit.SECONDS.toNanos(10);
+    /** What a server answers that will not tell of changes the next time either. */
+    private static final Set<Integer> NOT_OFFERED = Set.of(400, 404, 405, 501);
 
     private static final int MOST_DOUBLINGS = 6;
 
@@ -58,6 +64,8 @@ final class StatelessSession extends ServerSession {
 
     private final Feed feed = new Feed();
     private volatile Optional<String> logLevel = Optional.empty();
+    /** What the newest message of the client brought along: requests of our own get it too. */
+    private volatile Object latestContext = NO_CONTEXT;
 
     /**
      * A session that was not opened yet.
@@ -66,7 +74,8 @@ final class StatelessSession extends ServerSession {
      * @param listening takes what belongs to no request
      */
     StatelessSession(RemoteServer server, Envelope initialize, MessageSink listening, SessionWatch watch) {
-        super(server, listening, watch);
+        // a stream of this revision is not resumed, whatever ids a server gives
+        super(server.withLimits(server.limits().withResumable(false)), listening, watch);
         this.initialize = initialize;
         this.client = ModernClient.of(initialize);
         negotiated(ModernClient.REVISION);
@@ -86,6 +95,7 @@ final class StatelessSession extends ServerSession {
      * @return false if it is none of 2026-07-28
      */
     CompletionStage<Boolean> open(Object context, MessageSink sink) {
+        remember(context);
         AtomicReference<@Nullable Envelope> answer = new AtomicReference<>();
         RequestId id = initialize.id().orElseThrow();
         Envelope discover = request("server/discover", Map.of());
@@ -106,6 +116,12 @@ final class StatelessSession extends ServerSession {
                 });
     }
 
+    private void remember(Object context) {
+        if (context != NO_CONTEXT) {
+            latestContext = context;
+        }
+    }
+
     RequestId nextId() {
         return JsonRpc.stringId("holdfast-" + ids.incrementAndGet());
     }
@@ -115,9 +131,9 @@ final class StatelessSession extends ServerSession {
         return client.request(nextId(), method, params, logLevel);
     }
 
-    /** Sends a request of our own, with the newest of what the client's requests had. */
+    /** Sends a request of our own. */
     CompletionStage<Outcome> call(Envelope request, Repeat repeat, MessageSink sink) {
-        return call(server.uri(), request, repeat, NO_CONTEXT, new ToldProgress(), sink);
+        return call(server.uri(), request, repeat, latestContext, new ToldProgress(), sink);
     }
 
     /** A request was answered. */
@@ -145,11 +161,11 @@ final class StatelessSession extends ServerSession {
     @Override
     public CompletionStage<Outcome> call(
             Envelope request, Repeat repeat, Object context, ToldProgress told, MessageSink sink) {
+        remember(context);
         return switch (request.method()) {
             case "ping" -> answered(request, ACCEPTED, sink);
             case "logging/setLevel" -> level(request, sink);
-            case "resources/subscribe", "resources/unsubscribe" ->
-                feed.change(request).thenCompose(answer -> answered(request, answer, sink));
+            case "resources/subscribe", "resources/unsubscribe" -> feed.change(request, sink);
             default -> begun(new StatelessCall(this, request, repeat, context, told, sink), request);
         };
     }
@@ -172,6 +188,7 @@ final class StatelessSession extends ServerSession {
         return answered(request, ACCEPTED, sink);
     }
 
+    /** The member that answers a request with an error. */
     private static String error(int code, String message) {
         return "\"error\":{\"code\":" + code + ",\"message\":" + JsonParts.quoted(message) + "}";
     }
@@ -202,12 +219,16 @@ final class StatelessSession extends ServerSession {
     /** Answers go to who has asked; the server hears of nothing else that is no request. */
     @Override
     public CompletionStage<Outcome> post(Envelope message, Object context) {
+        remember(context);
         if (MessageBodies.isResponse(message)) {
             message.id()
                     .ifPresent(id ->
                             Optional.ofNullable(questions.remove(id)).ifPresent(call -> call.answered(id, message)));
         } else {
-            message.cancelledRequest().map(calls::get).ifPresent(StatelessCall::cancel);
+            message.cancelledRequest().ifPresent(id -> {
+                Optional.ofNullable(calls.get(id)).ifPresent(StatelessCall::cancel);
+                feed.cancel(id);
+            });
         }
         return CompletableFuture.completedFuture(new Outcome.Done());
     }
@@ -219,6 +240,7 @@ final class StatelessSession extends ServerSession {
 
     @Override
     public void listen(Object context) {
+        remember(context);
         feed.openAgain();
     }
 
@@ -261,6 +283,7 @@ final class StatelessSession extends ServerSession {
     public CompletionStage<Void> close() {
         end();
         calls.values().forEach(StatelessCall::close);
+        feed.close();
         return DONE;
     }
 
@@ -283,20 +306,39 @@ final class StatelessSession extends ServerSession {
         /** The one that ends when that has begun. */
         private @Nullable Stream before;
 
+        /** How many streams have not lasted, one after the other. */
         private int failures;
         /** Whether there was a time without a stream. */
         private boolean missed;
+        /** Whether the server has said that it does not tell what is asked for now. */
+        private boolean refused;
 
-        /** A subscription, or its end; the stage gets the member that answers it. */
-        private record Change(String uri, boolean added, CompletableFuture<String> answer) {}
+        /** A subscription, or its end, until it is answered. */
+        private record Change(Envelope request, MessageSink sink, CompletableFuture<Outcome> outcome) {
+            private String uri() {
+                return request.uri().orElse("");
+            }
+
+            private boolean adds() {
+                return request.method().equals("resources/subscribe");
+            }
+
+            private void answer(String member) {
+                if (!outcome.isDone()) {
+                    answered(request, member, sink).thenAccept(outcome::complete);
+                }
+            }
+        }
 
         /** A stream that was asked for, and what the server hears with that. */
         private final class Stream {
             private final List<Change> changes;
             private final Envelope request;
+            /** Whether the server has answered with an error. */
+            private volatile boolean refused;
             // guarded by the feed
-            private boolean heard;
-            private boolean refused;
+            /** When the server has begun to tell; 0 before that. */
+            private long heardAt;
 
             private Stream(List<Change> changes, String wishes) {
                 this.changes = changes;
@@ -329,16 +371,44 @@ final class StatelessSession extends ServerSession {
                     .collect(Collectors.joining());
         }
 
-        /** The client subscribes to a resource, or does not want that any more; completes with the member that answers it. */
-        CompletionStage<String> change(Envelope request) {
-            String uri = request.uri().orElse("");
-            Change change = new Change(uri, request.method().equals("resources/subscribe"), new CompletableFuture<>());
+        /** The client subscribes to a resource, or does not want that any more. */
+        CompletionStage<Outcome> change(Envelope request, MessageSink sink) {
+            Change change = new Change(request, sink, new CompletableFuture<>());
+            boolean late;
             synchronized (this) {
-                boolean unused = change.added ? uris.add(uri) : uris.remove(uri);
-                waiting.add(change);
+                late = closed();
+                if (!late) {
+                    boolean unused = change.adds() ? uris.add(change.uri()) : uris.remove(change.uri());
+                    waiting.add(change);
+                    refused = false;
+                }
             }
-            open();
-            return change.answer;
+            if (late) {
+                change.outcome.complete(new Outcome.Closed());
+            } else {
+                open();
+            }
+            return change.outcome;
+        }
+
+        /** Nobody waits for the answer to a request any more; what it has changed stays. */
+        void cancel(RequestId request) {
+            changes().stream()
+                    .filter(change -> change.request.id().orElseThrow().equals(request))
+                    .forEach(change -> change.outcome.complete(new Outcome.Cancelled()));
+        }
+
+        /** What is under way ends. */
+        void close() {
+            changes().forEach(change -> change.outcome.complete(new Outcome.Closed()));
+        }
+
+        private synchronized List<Change> changes() {
+            List<Change> all = new ArrayList<>(waiting);
+            if (newest != null) {
+                all.addAll(newest.changes);
+            }
+            return all;
         }
 
         /** Asks for a stream, unless one is on its way. */
@@ -347,7 +417,7 @@ final class StatelessSession extends ServerSession {
             Optional<Stream> last = Optional.empty();
             List<Change> changes;
             synchronized (this) {
-                if ((newest != null && !newest.heard) || closed()) {
+                if ((newest != null && newest.heardAt == 0) || closed()) {
                     return;
                 }
                 changes = List.copyOf(waiting);
@@ -362,7 +432,7 @@ final class StatelessSession extends ServerSession {
                     next = Optional.of(newest);
                 }
             }
-            next.ifPresentOrElse(Stream::open, () -> changes.forEach(change -> change.answer.complete(ACCEPTED)));
+            next.ifPresentOrElse(Stream::open, () -> changes.forEach(change -> change.answer(ACCEPTED)));
             last.ifPresent(Stream::close);
         }
 
@@ -373,20 +443,22 @@ final class StatelessSession extends ServerSession {
             List<String> resources;
             synchronized (this) {
                 // one that broke has come back
-                late = missed || stream.heard;
-                stream.heard = true;
+                late = missed || stream.heardAt != 0;
+                stream.heardAt = System.nanoTime() | 1;
                 missed = false;
-                failures = 0;
                 if (stream == newest) {
                     last = Optional.ofNullable(before);
                     before = null;
                 }
+                stream.changes.stream()
+                        .filter(change -> change.adds() && !agreed.contains(change.uri()))
+                        .forEach(change -> uris.remove(change.uri()));
                 more = !waiting.isEmpty();
                 resources = List.copyOf(uris);
             }
             last.ifPresent(Stream::close);
-            stream.changes.forEach(change -> change.answer.complete(
-                    !change.added || agreed.contains(change.uri)
+            stream.changes.forEach(change -> change.answer(
+                    !change.adds() || agreed.contains(change.uri())
                             ? ACCEPTED
                             : error(JsonRpc.SERVER_ERROR, "the server does not tell of changes of this resource")));
             if (late) {
@@ -402,42 +474,63 @@ final class StatelessSession extends ServerSession {
             }
         }
 
-        /** A stream has ended that is not the one before the newest: another takes its place, later and later. */
+        /** A stream has ended. If it was the newest, another takes its place, later and later while none lasts. */
         private void ended(Stream stream, Outcome outcome) {
-            boolean refused;
+            boolean unheard;
+            boolean again;
             long pause;
             synchronized (this) {
+                unheard = stream.heardAt == 0;
                 if (stream != newest) {
+                    // it ends in order when the newest has begun
+                    missed |= stream == before && newest != null && newest.heardAt == 0;
                     before = stream == before ? null : before;
                     return;
                 }
                 newest = before;
                 before = null;
                 missed |= newest == null;
-                refused = !stream.heard && (stream.refused || outcome instanceof Outcome.Refused || closed());
-                if (refused) {
+                // one that was asked for more than before may be had without that
+                refused = unheard
+                        && stream.changes.isEmpty()
+                        && (stream.refused
+                                || (outcome instanceof Outcome.Refused said && NOT_OFFERED.contains(said.status())));
+                if (unheard) {
                     stream.changes.stream()
-                            .filter(Change::added)
+                            .filter(Change::adds)
                             .map(Change::uri)
                             .forEach(uris::remove);
-                } else if (!stream.heard) {
-                    waiting.addAll(0, stream.changes);
+                } else if (System.nanoTime() - stream.heardAt >= LASTS_NANOS) {
+                    failures = 0;
                 }
+                again = !closed() && (!refused || !waiting.isEmpty());
                 pause = FIRST_PAUSE_MILLIS << Math.min(failures++, MOST_DOUBLINGS);
             }
-            if (refused) {
-                String why = error(JsonRpc.SERVER_ERROR, "the server has refused to tell of changes");
-                stream.changes.forEach(change -> change.answer.complete(why));
+            if (unheard) {
+                stream.changes.forEach(change -> unheard(change, outcome));
+                if (refused && !closed()) {
+                    watch.failed(
+                            new IOException("the server does not tell of changes, which it has promised: " + outcome));
+                }
             }
-            if (!closed()) {
+            if (again) {
                 Future<?> unused = later(pause, this::openAgain);
+            }
+        }
+
+        /** A change was not taken: the server has said so, or nobody knows. */
+        private void unheard(Change change, Outcome outcome) {
+            if (outcome instanceof Outcome.Done) {
+                change.answer(error(JsonRpc.SERVER_ERROR, "the server does not tell of changes"));
+            } else {
+                change.outcome.complete(outcome);
             }
         }
 
         private void openAgain() {
             boolean needed;
             synchronized (this) {
-                needed = newest == null || !waiting.isEmpty();
+                needed = (newest == null && !refused) || !waiting.isEmpty();
             }
             if (needed) {
                 open();

@@ -159,8 +159,7 @@ final class UpstreamConnection
     @Override
     public CompletionStage<HttpRequest.Builder> customize(
             HttpRequest.Builder request, String method, URI uri, Optional<byte[]> body, Object context) {
-        boolean own = method.equals("POST") && context instanceof ForwardedHeaders.Values;
-        Object given = own ? context : latestContext;
+        Object given = method.equals("POST") ? context : latestContext;
         return CompletableFuture.completedFuture(
                 given instanceof ForwardedHeaders.Values headers ? headers.addTo(request) : request);
     }
