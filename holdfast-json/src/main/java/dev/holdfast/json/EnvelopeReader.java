@@ -17,6 +17,7 @@ import tools.jackson.core.TokenStreamFactory;
 import tools.jackson.core.exc.StreamConstraintsException;
 import tools.jackson.core.exc.UnexpectedEndOfInputException;
 import tools.jackson.core.json.JsonFactory;
+import tools.jackson.core.json.JsonFactoryBuilder;
 
 /**
  * Reads the envelope of JSON-RPC messages from bytes, in one pass and without a tree. The whole body is checked to be UTF-8 and
@@ -32,8 +33,7 @@ import tools.jackson.core.json.JsonFactory;
 public final class EnvelopeReader {
     static final int DEFAULT_MAX_DEPTH = 200;
     static final int DEFAULT_MAX_BATCH = 100;
-    private static final int MAX_SERVER_DEPTH = 1000;
-    private static final int MAX_SHARED_NAMES = 256;
+    static final int MAX_SERVER_DEPTH = 1000;
     private static final int MAX_ANSWERED = 1000;
 
     private final int maxDepth;
@@ -108,7 +108,7 @@ public final class EnvelopeReader {
     /** Reads a text of as many bytes as the body, from which the messages are cut. */
     private Parsed read(byte[] text, byte[] body, int start) {
         Parsers source = parsers;
-        JsonParser json = source.createParser(ObjectReadContext.empty(), text, start, text.length - start);
+        JsonParser json = source.parser(text, start, text.length - start);
         EnvelopeScan scan = new EnvelopeScan(json, start);
         try {
             JsonToken first = json.nextToken();
@@ -118,12 +118,9 @@ public final class EnvelopeReader {
             Parsed parsed = first == JsonToken.START_ARRAY ? batch(json, scan, body) : single(scan, body);
             // not left to the parser, which closes itself when it meets the end
             int end = JsonBytes.afterWhiteSpace(body, scan.position());
-            // Long names are not shared: a few large bodies would fill the memory. Reading bytes needs no closing.
-            if (!scan.longNames) {
-                json.close();
-                if (source.sharedNames() > MAX_SHARED_NAMES) {
-                    parsers = new Parsers(maxDepth);
-                }
+            Parsers next = source.close(json, scan.longNames);
+            if (next != source) {
+                parsers = next;
             }
             return end < body.length ? notJson("the body goes on after its JSON at byte " + end) : parsed;
         } catch (JacksonException e) {
@@ -230,24 +227,46 @@ public final class EnvelopeReader {
     }
 
     /**
-     * Makes parsers of UTF-8 without limits of their own, but for depth. A parser that is closed shares the member names it has
-     * met with those that come after it. One that meets a new name copies them all, so it pays to start afresh when they
-     * have become many.
+     * Makes parsers of UTF-8 that know where the bytes of a value lie, without limits of their own, but for depth. A parser that is closed
+     * leaves its buffer to others, and shares the member names it has met with those that come after it. Safe for use by many threads.
      */
-    private static final class Parsers extends JsonFactory {
+    static final class Parsers extends JsonFactory {
+        private static final int MAX_SHARED_NAMES = 256;
+
+        private final int maxDepth;
+
         Parsers(int maxDepth) {
-            super(JsonFactory.builder()
-                    .disable(TokenStreamFactory.Feature.CHARSET_DETECTION)
+            super(unlimited(maxDepth).disable(TokenStreamFactory.Feature.CHARSET_DETECTION));
+            this.maxDepth = maxDepth;
+        }
+
+        /** What makes parsers that take a message nested so deep, and strings, numbers and names of any length. */
+        static JsonFactoryBuilder unlimited(int maxDepth) {
+            return JsonFactory.builder()
                     .streamReadConstraints(StreamReadConstraints.builder()
                             .maxNestingDepth(maxDepth)
                             .maxStringLength(Integer.MAX_VALUE)
                             .maxNumberLength(Integer.MAX_VALUE)
                             .maxNameLength(Integer.MAX_VALUE)
-                            .build()));
+                            .build());
         }
 
-        int sharedNames() {
-            return _byteSymbolCanonicalizer.size();
+        JsonParser parser(byte[] text, int from, int length) {
+            return createParser(ObjectReadContext.empty(), text, from, length);
+        }
+
+        /**
+         * Closes a parser, unless it has met long names: to share those of a few large messages would fill the memory.
+         *
+         * @return what makes the parsers after it: one that meets a new name copies all that are shared, so it pays to start afresh when
+         *     they have become many
+         */
+        Parsers close(JsonParser parser, boolean longNames) {
+            if (longNames) {
+                return this;
+            }
+            parser.close();
+            return _byteSymbolCanonicalizer.size() > MAX_SHARED_NAMES ? new Parsers(maxDepth) : this;
         }
     }
 }

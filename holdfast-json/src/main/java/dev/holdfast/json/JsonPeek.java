@@ -3,6 +3,7 @@ package dev.holdfast.json;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.holdfast.json.Envelope.Span;
+import dev.holdfast.json.EnvelopeReader.Parsers;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
@@ -21,14 +22,13 @@ import tools.jackson.core.json.JsonFactory;
 
 /** Looks for values in a message that an {@link EnvelopeReader} has let pass, without a tree. */
 final class JsonPeek {
-    private static final JsonFactory JSON = JsonFactory.builder()
+    private static final JsonFactory JSON = Parsers.unlimited(EnvelopeReader.MAX_SERVER_DEPTH)
             .disable(TokenStreamFactory.Feature.CANONICALIZE_PROPERTY_NAMES)
             .build();
 
-    /** Of parsers that know where the bytes of a value lie, and that are not closed: what is closed shares its member names. */
-    private static final JsonFactory PLACES = JsonFactory.builder()
-            .disable(TokenStreamFactory.Feature.CHARSET_DETECTION)
-            .build();
+    private static volatile Parsers places = new Parsers(EnvelopeReader.MAX_SERVER_DEPTH);
+    /** The buffer of a parser does not count beside a message of that length, but the names in it may. */
+    private static final int LONG_MESSAGE = 1 << 14;
 
     private JsonPeek() {}
 
@@ -55,9 +55,12 @@ final class JsonPeek {
 
     /** Looks at all members of a message, and where they lie; false if it cannot be read to its end. */
     static boolean place(byte[] message, MemberLook look) {
-        try (JsonParser json = PLACES.createParser(ObjectReadContext.empty(), message)) {
+        try {
+            Parsers source = places;
+            JsonParser json = source.parser(message, 0, message.length);
             json.nextToken();
             members(json, look);
+            places = source.close(json, message.length > LONG_MESSAGE);
             return true;
         } catch (JacksonException e) {
             return false;
@@ -256,7 +259,7 @@ final class JsonPeek {
     /** The same where it matters where the value lies. */
     private static <T> Optional<T> placed(byte[] message, Function<JsonParser, Optional<T>> value, String... path) {
         try {
-            return at(PLACES.createParser(ObjectReadContext.empty(), message), value, path);
+            return at(places.parser(message, 0, message.length), value, path);
         } catch (JacksonException e) {
             return Optional.empty();
         }

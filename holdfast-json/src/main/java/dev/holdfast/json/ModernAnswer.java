@@ -8,6 +8,7 @@ import java.io.ByteArrayOutputStream;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import tools.jackson.core.JsonParser;
 import tools.jackson.core.JsonToken;
@@ -38,7 +39,7 @@ public record ModernAnswer(byte[] bytes, int code) {
     private static final int LAST_RESERVED = -32020;
 
     /**
-     * Makes it of an answer.
+     * Makes it of an answer; an error of one that cannot be read.
      *
      * @param method the method of the request
      * @param id the id that its client gave it
@@ -48,7 +49,9 @@ public record ModernAnswer(byte[] bytes, int code) {
         Reading reading = new Reading();
         List<Splice> splices = new ArrayList<>(4);
         if (!JsonPeek.place(answer, reading::member)) {
-            return new ModernAnswer(answer, 0);
+            String why = "the server has answered what cannot be read";
+            return new ModernAnswer(
+                    JsonRpc.errorBody(Optional.of(id), JsonRpc.INTERNAL_ERROR, why), JsonRpc.INTERNAL_ERROR);
         }
         splices.add(new Splice(reading.id, id.token()));
         int code = 0;

@@ -4,9 +4,11 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.spi.RequestId;
+import java.lang.management.ManagementFactory;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class ModernAnswerTest {
     private static final RequestId ID = new RequestId("\"its own\"");
@@ -81,5 +83,47 @@ class ModernAnswerTest {
     void textBeyondAsciiStays() {
         assertThat(text("tools/call", "{\"jsonrpc\":\"2.0\",\"id\":17,\"result\":{\"ü\":\"世\\n\"},\"é\":1}"))
                 .endsWith("\"ü\":\"世\\n\"},\"é\":1}");
+    }
+
+    @Test
+    void anAnswerMayBeDeepAndLong() {
+        String deep = "[".repeat(990) + "]".repeat(990);
+        String value = "x".repeat(21_000_000);
+        String said = "{\"jsonrpc\":\"2.0\",\"id\":17,\"result\":{\"" + "n".repeat(60_000) + "\":" + deep
+                + ",\"long\":\"" + value + "\"}}";
+
+        assertThat(text("tools/call", said))
+                .startsWith("{\"jsonrpc\":\"2.0\",\"id\":\"its own\",\"result\":{\"resultType\"")
+                .endsWith(deep + ",\"long\":\"" + value + "\"}}");
+    }
+
+    @Test
+    void anAnswerThatCannotBeReadIsAnErrorOfTheClientsRequest() {
+        String deep = "[".repeat(1_100) + "]".repeat(1_100);
+
+        ModernAnswer answer =
+                answer("tools/call", "{\"jsonrpc\":\"2.0\",\"id\":17,\"result\":{\"deep\":" + deep + "}}");
+
+        assertThat(answer.code()).isEqualTo(-32603);
+        assertThat(new String(answer.bytes(), UTF_8)).contains("\"id\":\"its own\"", "-32603", "cannot be read");
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {100, 16_000, 40_000})
+    void theNamesOfAnswersAreForgotten(int length) {
+        long before = usedMemory();
+        for (int i = 0; i < 6_000; i++) {
+            String name = i + "-".repeat(length);
+            assertThat(answer("tools/call", "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"" + name + "\":1}}")
+                            .code())
+                    .isZero();
+        }
+
+        assertThat(usedMemory() - before).isLessThan(20_000_000);
+    }
+
+    private static long usedMemory() {
+        System.gc();
+        return ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed();
     }
 }
