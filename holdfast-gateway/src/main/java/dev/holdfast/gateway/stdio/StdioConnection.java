@@ -27,6 +27,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -47,6 +48,9 @@ import org.slf4j.LoggerFactory;
  * engine is called. Thread-safe.
  */
 final class StdioConnection implements BackendConnection, Child.Listener, OpenQuestions.Server {
+    /** How long a call that was cancelled counts as one that may still send something. */
+    private static final long CANCELLED_RUNS_NANOS = TimeUnit.SECONDS.toNanos(5);
+
     private static final Logger log = LoggerFactory.getLogger(StdioConnection.class);
 
     private final Child child;
@@ -61,8 +65,12 @@ final class StdioConnection implements BackendConnection, Child.Listener, OpenQu
     /** Those of them that want progress, by the tokens that the child knows. */
     private final Map<RequestId, Running> tokens = new HashMap<>(4);
 
+    /** Those that were cancelled, and have not been answered since: most servers answer none. */
     private final Set<RequestId> cancelledIds = Collections.newSetFromMap(recent());
+
     private final Set<RequestId> cancelledTokens = Collections.newSetFromMap(recent());
+    /** When the newest of them was cancelled. */
+    private long cancelledAt;
     /** The client's tokens of tasks, by the child's. */
     private final Map<RequestId, RequestId> taskTokens = recent();
 
@@ -184,6 +192,7 @@ final class StdioConnection implements BackendConnection, Child.Listener, OpenQu
             }
             remove(names.id());
             cancelledIds.add(names.id());
+            cancelledAt = System.nanoTime();
             names.token().ifPresent(cancelledTokens::add);
         }
         child.write(notification
@@ -359,14 +368,14 @@ final class StdioConnection implements BackendConnection, Child.Listener, OpenQu
 
     /**
      * The call on whose stream to send what names no call; empty for the listening stream. It is the only running call; of several, those
-     * included that were cancelled and have not answered, the newest that is wanted, unless a client that listens gets all of the listening
-     * stream.
+     * included that were cancelled a moment ago and have not answered, the newest that is wanted, unless a client that listens gets all of
+     * the listening stream.
      */
     private Optional<CallSink> unattributed() {
         List<CallSink> open;
         boolean others;
         synchronized (this) {
-            others = !cancelledIds.isEmpty();
+            others = !cancelledIds.isEmpty() && System.nanoTime() - cancelledAt < CANCELLED_RUNS_NANOS;
             open = calls.values().stream()
                     .filter(Running::carries)
                     .map(Running::sink)

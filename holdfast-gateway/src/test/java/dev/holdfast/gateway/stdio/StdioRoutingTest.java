@@ -7,6 +7,7 @@ import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
 import dev.holdfast.gateway.TestJson;
+import dev.holdfast.gateway.Wait;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Optional;
@@ -169,6 +170,18 @@ class StdioRoutingTest {
         child.says(TestJson.result(1));
         child.says(LOG);
         assertThat(running.next()).isEqualTo(LOG);
+    }
+
+    @Test
+    void aCancelledCallThatIsNeverAnsweredIsInNobodysWayForLong() {
+        child.call(1, "tools/call").cancel(Optional.empty());
+        RecordedCall running = child.call(2, "tools/call");
+        child.listening().followed = true;
+
+        Wait.until("what comes is the running call's", () -> {
+            child.says(LOG);
+            return running.waiting() > 0;
+        });
     }
 
     @Test
