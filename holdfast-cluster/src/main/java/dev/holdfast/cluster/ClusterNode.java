@@ -469,6 +469,11 @@ final class ClusterNode implements ClusterMembership {
         }
 
         @Override
+        public boolean crowded() {
+            return here.crowded();
+        }
+
+        @Override
         public CompletionStage<Void> terminate() {
             return here.terminate();
         }

@@ -34,6 +34,8 @@ public final class Streams {
     /** Which part of what a session may keep large responses leave to all other messages. */
     private static final int SMALL_PART = 64;
 
+    private static final int CROWDED_PART = 4;
+
     private final long streamBytes;
     private final int streamEvents;
     private final long sessionBytes;
@@ -189,6 +191,11 @@ public final class Streams {
         int size = KeptEvent.size(response.bytes());
         return size <= sessionBytes / SMALL_PART
                 || bytes - spareBytes + uncommittedLastingBytes + size <= mostLargeBytes();
+    }
+
+    /** Whether so much is kept that what follows may find no room. */
+    public boolean crowded() {
+        return bytes > sessionBytes / CROWDED_PART;
     }
 
     /** How many bytes of messages a large response may complete. */

@@ -227,6 +227,11 @@ public final class LiveSession extends SessionCore implements Session {
     }
 
     @Override
+    public boolean crowded() {
+        return log.look(streams::crowded);
+    }
+
+    @Override
     public CompletionStage<Void> terminate() {
         return end.terminate();
     }

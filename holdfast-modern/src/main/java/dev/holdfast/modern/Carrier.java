@@ -13,6 +13,7 @@ import dev.holdfast.StreamReader;
 import dev.holdfast.engine.SessionEngine;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.JsonParts;
+import dev.holdfast.json.JsonRpc;
 import dev.holdfast.json.ServerIntroduction;
 import dev.holdfast.json.ToolHeaders;
 import dev.holdfast.spi.Event;
@@ -32,6 +33,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -45,13 +47,13 @@ import org.slf4j.LoggerFactory;
  */
 public final class Carrier {
     private static final Logger logger = LoggerFactory.getLogger(Carrier.class);
-    private static final String CANCELLED = "notifications/cancelled";
     /** A session takes twice as many calls at once. */
     private static final int MOST_RUNNING = 32;
     /** Their results have to find room in one session. */
     private static final int MOST_KEPT = 16;
 
     private static final int READ_BYTES = 1 << 16;
+    /** How long the handler that an answer reaches may run before whoever brings the answer goes on. */
     private static final long MOMENT_MILLIS = 500;
 
     /** Which requests it carries. */
@@ -89,6 +91,9 @@ public final class Carrier {
     private long since;
     private boolean retired;
     private boolean ended;
+    /** Whether what it keeps may leave too little room for the answer to another. */
+    private boolean full;
+
     private @Nullable CompletionStage<Optional<Feed>> feed;
 
     /** A carrier of one request, so far. */
@@ -137,7 +142,7 @@ public final class Carrier {
 
     /** Takes one more request; false if it has enough, or takes none any more. */
     synchronized boolean enter() {
-        boolean takes = !retired && !ended && running < most(use) && kept.size() < MOST_KEPT;
+        boolean takes = !retired && !ended && !full && running < most(use) && kept.size() < MOST_KEPT;
         running += takes ? 1 : 0;
         began = takes ? engine.clock().getAsLong() : began;
         return takes;
@@ -150,7 +155,9 @@ public final class Carrier {
 
     /** The call of a request is over, or there was none. One that its limit has ended may still ask something. */
     public void leave() {
+        boolean fills = fills();
         synchronized (this) {
+            full = fills;
             running--;
             since = engine.clock().getAsLong();
             retired |= use == Use.IN_TURN && since - began >= longestCall.toNanos();
@@ -164,10 +171,17 @@ public final class Carrier {
         done();
     }
 
-    /**
-     * The connection of a request has ended, and nobody comes back for it.
-     *
-     */
+    /** The results that are kept in it are large. */
+    private boolean fills() {
+        synchronized (this) {
+            if (kept.isEmpty()) {
+                return false;
+            }
+        }
+        return session.crowded();
+    }
+
+    /** The connection of a request has ended, and nobody comes back for it. */
     void done() {
         if (use == Use.ONCE) {
             end();
@@ -216,6 +230,10 @@ public final class Carrier {
             if (end != null) {
                 end.cancel(false);
             }
+        }
+        boolean fills = fills();
+        synchronized (this) {
+            full = fills;
         }
         endIfRetired();
     }
@@ -331,13 +349,29 @@ public final class Carrier {
     }
 
     /**
-     * Gives an answer to the backend of a session. Completes when it is taken, and after a moment in any case: where handlers run on the
-     * thread that brings the answer, the one that has waited for it may go on there for long.
+     * Gives an answer to the backend of a session. Completes when it is taken, or its handler has run for a moment with it: where handlers
+     * run on the thread that brings the answer, the one that has waited for it may go on there for long.
      */
     CompletionStage<Boolean> answered(Session asking, InboundMessage answer) {
-        return CompletableFuture.supplyAsync(() -> asking.answer(answer), answering)
+        CompletableFuture<Boolean> taken = new CompletableFuture<>();
+        Supplier<CompletionStage<Boolean>> giving = () -> {
+            Future<?> moment = engine.scheduler().schedule(() -> taken.complete(true), MOMENT_MILLIS, MILLISECONDS);
+            try {
+                return asking.answer(answer);
+            } finally {
+                moment.cancel(false);
+            }
+        };
+        CompletableFuture.supplyAsync(giving, answering)
                 .thenCompose(Function.identity())
-                .completeOnTimeout(true, MOMENT_MILLIS, MILLISECONDS);
+                .whenComplete((given, failure) -> {
+                    if (failure == null) {
+                        taken.complete(given);
+                    } else {
+                        taken.completeExceptionally(failure);
+                    }
+                });
+        return taken;
     }
 
     /** Asks the backend something about a resource, for no client; completes with whether it has answered with a result. */
@@ -413,16 +447,10 @@ public final class Carrier {
         if (use == Use.IN_TURN) {
             retire();
         }
-        String body = "{\"jsonrpc\":\"2.0\",\"method\":\"" + CANCELLED + "\",\"params\":{\"requestId\":" + call.token()
-                + ",\"reason\":\"its client does not want it any more\"}}";
-        InboundMessage notification = new InboundMessage(
-                InboundMessage.Kind.NOTIFICATION,
-                null,
-                CANCELLED,
-                body.getBytes(UTF_8),
-                JournalChange.NONE,
-                InboundMessage.NO_CONTEXT);
-        return running.cancel(call, notification);
+        byte[] cancelled = JsonRpc.MESSAGES
+                .cancelled(call, "its client does not want it any more")
+                .bytes();
+        return running.cancel(call, JsonRpc.MESSAGES.read(cancelled));
     }
 
     /** What is done beside a request fails without it. */

@@ -179,6 +179,11 @@ public final class Carriers {
         return new Carrier(engine, session, introduction, headers, use, lifetime.call(), answering);
     }
 
+    /** Whether requests of several principals share one. */
+    boolean anybody() {
+        return anybody;
+    }
+
     /** Whose session carries the requests of a principal. */
     String owner(String principal) {
         return anybody ? "" : principal;

@@ -5,6 +5,7 @@ import dev.holdfast.json.JsonParts;
 import dev.holdfast.spi.Event;
 import dev.holdfast.spi.EventKind;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -25,13 +26,16 @@ final class Feed implements StreamReader.Waker {
     private final Carrier carrier;
     private final LongSupplier clock;
     private final Set<Subscription> subscriptions = ConcurrentHashMap.newKeySet();
-    /** By how many each resource is subscribed. Guarded by itself. */
-    private final Map<String, Integer> resources = new HashMap<>();
+    /** The resources that are subscribed. Guarded by itself. */
+    private final Map<String, Subscribed> resources = new HashMap<>();
     /** How often it was woken since it last found nothing to read. */
     private final AtomicInteger wakes = new AtomicInteger();
 
     private volatile @Nullable StreamReader reader;
     private volatile boolean over;
+
+    /** A resource whose changes its backend was asked to tell, by whom, and whether it does. */
+    private record Subscribed(Set<Subscription> by, CompletableFuture<Boolean> agreed) {}
 
     Feed(Carrier carrier, LongSupplier clock) {
         this.carrier = carrier;
@@ -63,23 +67,38 @@ final class Feed implements StreamReader.Waker {
 
     void remove(Subscription subscription) {
         if (subscriptions.remove(subscription)) {
-            subscription.resources().forEach(this::unsubscribe);
+            subscription.resources().forEach(uri -> unsubscribe(subscription, uri));
         }
     }
 
-    /** Asks the backend to tell of changes of a resource, if it was not asked before; completes when it has answered. */
-    CompletionStage<Boolean> subscribe(String uri) {
+    /** Asks the backend to tell of changes of a resource, if it was not asked before; completes with whether it does. */
+    CompletionStage<Boolean> subscribe(Subscription subscription, String uri) {
+        Subscribed resource;
+        boolean first;
         synchronized (resources) {
-            if (resources.merge(uri, 1, Integer::sum) > 1) {
-                return CompletableFuture.completedFuture(true);
-            }
+            first = !resources.containsKey(uri);
+            resource =
+                    resources.computeIfAbsent(uri, any -> new Subscribed(new HashSet<>(), new CompletableFuture<>()));
+            resource.by.add(subscription);
         }
-        return carrier.ask("resources/subscribe", uri);
+        if (first) {
+            carrier.ask("resources/subscribe", uri).whenComplete((agreed, failure) -> {
+                boolean tells = failure == null && agreed;
+                if (!tells) {
+                    synchronized (resources) {
+                        resources.remove(uri, resource);
+                    }
+                }
+                resource.agreed.complete(tells);
+            });
+        }
+        return resource.agreed;
     }
 
-    private void unsubscribe(String uri) {
+    private void unsubscribe(Subscription subscription, String uri) {
         synchronized (resources) {
-            if (resources.merge(uri, -1, Integer::sum) > 0) {
+            Subscribed resource = resources.get(uri);
+            if (resource == null || !resource.by.remove(subscription) || !resource.by.isEmpty()) {
                 return;
             }
             resources.remove(uri);

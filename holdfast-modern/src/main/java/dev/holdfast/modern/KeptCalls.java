@@ -30,6 +30,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Collectors;
 
 /**
@@ -69,6 +70,11 @@ public final class KeptCalls {
         this.carriers = carriers;
         this.taskAfterNanos = taskAfter.toNanos();
         this.ttlMillis = ttl.toMillis();
+    }
+
+    /** Whether principals share servers: what a server tells without saying to whom may be meant for another. */
+    boolean shared() {
+        return carriers.anybody();
     }
 
     long now() {
@@ -116,13 +122,21 @@ public final class KeptCalls {
         carrier.keep(note.nonce(), Duration.ofMillis(note.ttlMillis()), stream);
         engine.task(carrier.session(), asked.isEmpty() ? TaskEvent.CREATED : TaskEvent.INPUT_REQUIRED);
         if (!asked.isEmpty()) {
-            Set<String> keys = asked.stream().map(Question::key).collect(Collectors.toSet());
-            Future<?> end = engine.scheduler()
-                    .schedule(() -> giveUp(carrier, note, stream, keys), PARKED.toMillis(), TimeUnit.MILLISECONDS);
-            Future<?> before = parked.put(note.nonce(), end);
-            if (before != null) {
-                before.cancel(false);
-            }
+            park(carrier, note, stream, keys(asked));
+        }
+    }
+
+    private static Set<String> keys(List<Question> questions) {
+        return questions.stream().map(Question::key).collect(Collectors.toUnmodifiableSet());
+    }
+
+    /** Gives its client time to answer. */
+    private void park(Carrier carrier, CallNote note, StreamId stream, Set<String> keys) {
+        Future<?> end = engine.scheduler()
+                .schedule(() -> giveUp(carrier, note, stream, keys), PARKED.toMillis(), TimeUnit.MILLISECONDS);
+        Future<?> before = parked.put(note.nonce(), end);
+        if (before != null) {
+            before.cancel(false);
         }
     }
 
@@ -223,6 +237,7 @@ public final class KeptCalls {
         List<Question> questions = call.state.questions().stream()
                 .filter(question -> open.contains(question.key()))
                 .toList();
+        park(carriers.of(call.session), call.state.note(), call.named.position().stream(), Set.copyOf(open));
         return Task.response(
                 id,
                 "input_required",
@@ -289,26 +304,28 @@ public final class KeptCalls {
         });
     }
 
-    /** Looks each second whether a task of which somebody wants to hear is in another state. */
+    /** Looks each second whether a task of which somebody wants to hear is in another state, unless the last look is under way. */
     private void watch(Subscription subscription, String principal) {
         if (subscription.watched().findAny().isPresent()) {
-            subscription.watchedBy(engine.scheduler()
-                    .scheduleWithFixedDelay(
-                            () -> subscription
+            AtomicBoolean looking = new AtomicBoolean();
+            Runnable look = () -> {
+                if (!looking.getAndSet(true)) {
+                    CompletableFuture.allOf(subscription
                                     .watched()
-                                    .forEach(task -> find(task, principal, true).whenComplete((found, failure) -> {
-                                        if (failure == null && found.isPresent()) {
-                                            tell(subscription, found.get());
-                                        }
-                                    })),
-                            0,
-                            WATCH_MILLIS,
-                            TimeUnit.MILLISECONDS));
+                                    .map(task -> find(task, principal, true).toCompletableFuture())
+                                    .map(found -> found.thenAccept(
+                                            task -> task.ifPresent(there -> tell(subscription, there))))
+                                    .toArray(CompletableFuture[]::new))
+                            .whenComplete((done, failure) -> looking.set(false));
+                }
+            };
+            subscription.watchedBy(
+                    engine.scheduler().scheduleWithFixedDelay(look, 0, WATCH_MILLIS, TimeUnit.MILLISECONDS));
         }
     }
 
     private void tell(Subscription subscription, KeptCall task) {
-        subscription.offer(task.handle, task.state.status(), members(task));
+        subscription.offer(task.handle, task.state.status(), keys(task.state.questions()), members(task));
     }
 
     private String members(KeptCall task) {

@@ -114,7 +114,7 @@ public final class ModernCall implements ModernStream {
                 carrier.answer(Question.of(event).answered("{}", InboundMessage.NO_CONTEXT));
                 yield Optional.empty();
             }
-            case EventKind.LOG -> meta.logLevel().isPresent() ? pass(event) : Optional.empty();
+            case EventKind.LOG -> meta.logLevel().isPresent() && !kept.shared() ? pass(event) : Optional.empty();
             case EventKind.NOTIFICATION -> notified(event);
             default -> pass(event);
         };

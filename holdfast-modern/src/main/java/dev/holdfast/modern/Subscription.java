@@ -42,6 +42,8 @@ public final class Subscription implements StreamReader, ModernStream {
             "toolsListChanged", "tools",
             "promptsListChanged", "prompts",
             "resourcesListChanged", "resources");
+    private static final int MOST_TASKS = 64;
+    private static final int MOST_RESOURCES = 256;
     private static final String UPDATED = "notifications/resources/updated";
     private static final Epoch NO_EPOCH = new Epoch(0, 0);
 
@@ -49,12 +51,12 @@ public final class Subscription implements StreamReader, ModernStream {
     /** The notifications that are wanted, by their methods. */
     private final Set<String> methods;
 
-    private final Set<String> resources;
+    private final Set<String> resources = ConcurrentHashMap.newKeySet();
     private final List<String> tasks;
     private final Carrier carrier;
     private final Feed feed;
     /** The states of tasks that were told last. */
-    private final Map<String, CallState.Status> told = new ConcurrentHashMap<>();
+    private final Map<String, Told> told = new ConcurrentHashMap<>();
 
     private volatile Waker waker = new Waker() {
         @Override
@@ -64,6 +66,9 @@ public final class Subscription implements StreamReader, ModernStream {
         public void abort() {}
     };
     private volatile @Nullable Future<?> watching;
+
+    /** What was told last of a task, and which of its questions were open then. */
+    private record Told(CallState.Status status, Set<String> questions) {}
 
     // guarded by this
     private final Deque<Event> waiting = new ArrayDeque<>();
@@ -85,35 +90,63 @@ public final class Subscription implements StreamReader, ModernStream {
                         && JsonParts.isTrue(capabilities, list.getValue(), "listChanged"))
                 .map(list -> "notifications/" + list.getValue() + "/list_changed")
                 .collect(Collectors.toUnmodifiableSet());
-        this.resources = JsonParts.isTrue(capabilities, "resources", "subscribe")
-                ? Set.copyOf(JsonParts.strings(bytes, "params", "notifications", "resourceSubscriptions"))
-                : Set.of();
+        if (JsonParts.isTrue(capabilities, "resources", "subscribe")) {
+            resources.addAll(resources(request));
+        }
         this.tasks = tasks;
         this.carrier = carrier;
         this.feed = feed;
-        add(acknowledgement());
     }
 
-    /** Begins to listen; completes when the backend tells of what is wanted. Where that fails, nobody listens. */
+    /** Begins to listen; completes when the backend has said of which resources it tells: the client learns that first. */
     CompletionStage<Void> begin() {
         carrier.listen();
         if (!feed.add(this)) {
             end();
         }
-        return CompletableFuture.allOf(resources.stream()
-                        .map(uri -> feed.subscribe(uri).toCompletableFuture())
-                        .toArray(CompletableFuture[]::new))
-                .whenComplete((done, failure) -> {
-                    if (failure != null) {
-                        feed.remove(this);
-                        carrier.unlisten();
-                    }
-                });
+        CompletionStage<Void> asked = CompletableFuture.completedFuture(null);
+        // one after the other: a session takes so many calls at once, and others have some
+        for (String uri : List.copyOf(resources)) {
+            asked = asked.thenCompose(done -> feed.subscribe(this, uri)).thenAccept(agreed -> {
+                if (!agreed) {
+                    resources.remove(uri);
+                }
+            });
+        }
+        return asked.thenRun(this::acknowledge);
     }
 
     /** The ids of the tasks that a request wants to hear of. */
     static List<String> tasks(Envelope request) {
-        return JsonParts.strings(request.bytes(), "params", "notifications", "taskIds");
+        return wishes(request, "taskIds");
+    }
+
+    private static List<String> resources(Envelope request) {
+        return wishes(request, "resourceSubscriptions");
+    }
+
+    private static List<String> wishes(Envelope request, String kind) {
+        return JsonParts.strings(request.bytes(), "params", "notifications", kind).stream()
+                .distinct()
+                .toList();
+    }
+
+    /** What a request asks too much of; empty where it does not. */
+    public static Optional<String> excess(Envelope request) {
+        if (tasks(request).size() > MOST_TASKS) {
+            return Optional.of("taskIds must not name more than " + MOST_TASKS + " tasks: listen again for others");
+        }
+        return resources(request).size() > MOST_RESOURCES
+                ? Optional.of("resourceSubscriptions must not name more than " + MOST_RESOURCES
+                        + " resources: listen again for others")
+                : Optional.empty();
+    }
+
+    private void acknowledge() {
+        synchronized (this) {
+            waiting.addFirst(event(acknowledgement()));
+        }
+        waker.wake();
     }
 
     private byte[] acknowledgement() {
@@ -151,8 +184,10 @@ public final class Subscription implements StreamReader, ModernStream {
         return tasks.stream().filter(task -> !isOver(told.get(task)));
     }
 
-    private static boolean isOver(CallState.@Nullable Status status) {
-        return status != null && status != CallState.Status.WORKING && status != CallState.Status.INPUT_REQUIRED;
+    private static boolean isOver(@Nullable Told told) {
+        return told != null
+                && told.status != CallState.Status.WORKING
+                && told.status != CallState.Status.INPUT_REQUIRED;
     }
 
     /** It is told of its tasks by this. */
@@ -160,9 +195,14 @@ public final class Subscription implements StreamReader, ModernStream {
         watching = watch;
     }
 
-    /** Tells the state of a task, if that was not told last. */
-    void offer(String task, CallState.Status status, String members) {
-        if (told.put(task, status) != status) {
+    /**
+     * Tells the state of a task, if that was not told last.
+     *
+     * @param questions the keys of its open questions
+     */
+    void offer(String task, CallState.Status status, Set<String> questions, String members) {
+        Told now = new Told(status, questions);
+        if (!now.equals(told.put(task, now))) {
             String body = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tasks\",\"params\":{\"_meta\":{"
                     + TaggedNotification.member(id) + "}," + members + "}}";
             add(body.getBytes(UTF_8));
@@ -186,11 +226,14 @@ public final class Subscription implements StreamReader, ModernStream {
             if (ended) {
                 return;
             }
-            waiting.add(new Event(
-                    StreamId.LISTENING, NO_EPOCH, Event.UNPLACED, EventKind.NOTIFICATION, null, notification));
+            waiting.add(event(notification));
             ended = waiting.size() > MOST_WAITING;
         }
         waker.wake();
+    }
+
+    private static Event event(byte[] notification) {
+        return new Event(StreamId.LISTENING, NO_EPOCH, Event.UNPLACED, EventKind.NOTIFICATION, null, notification);
     }
 
     /** Nothing more will be told. */

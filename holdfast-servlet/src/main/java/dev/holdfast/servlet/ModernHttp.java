@@ -27,6 +27,7 @@ import dev.holdfast.servlet.sse.SseConnection;
 import dev.holdfast.spi.Event;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.RequestId;
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -63,23 +64,21 @@ final class ModernHttp {
     /** Serves the engine of a protocol whose requests name sessions, on the same path. */
     ModernHttp(Protocol http) {
         EdgeOptions options = http.options;
+        // a result is kept so long after its call, which may have begun just now
+        Duration keep = options.lifetime().call().plus(options.taskRetention());
         this.http = http;
         this.carriers = new Carriers(
                 http.engine,
                 options.isolation() == Isolation.REQUEST,
                 options.isolation() == Isolation.SHARED,
                 options.lifetime(),
-                options.taskRetention(),
+                keep,
                 answer -> {
                     if (!answering.offer(answer)) {
                         answer.run();
                     }
                 });
-        this.kept = new KeptCalls(
-                http.engine,
-                carriers,
-                options.taskAfter(),
-                options.lifetime().call().plus(options.taskRetention()));
+        this.kept = new KeptCalls(http.engine, carriers, options.taskAfter(), keep);
     }
 
     /** Begins what it does by itself; called once, before the first request. */
@@ -121,18 +120,18 @@ final class ModernHttp {
                     Refusal.NOT_SERVED, 404, JsonRpc.METHOD_NOT_FOUND, "Method not found: " + message.method()));
         }
         return switch (message.method()) {
-            case DISCOVER -> carried(exchange, meta, carrier -> discover(exchange, carrier, message));
+            case DISCOVER -> carried(exchange, message, meta, carrier -> discover(exchange, carrier, message));
             case "subscriptions/listen" -> listen(exchange, message, meta);
             case "tasks/get", "tasks/update", "tasks/cancel" -> task(exchange, message, meta);
             default ->
                 message.retries()
                         ? retry(exchange, message, meta)
-                        : carried(exchange, meta, carrier -> call(exchange, carrier, message, meta));
+                        : carried(exchange, message, meta, carrier -> call(exchange, carrier, message, meta));
         };
     }
 
     /** Goes on with a carrier for the request. */
-    private NextStep carried(Exchange exchange, RequestMeta meta, Function<Carrier, NextStep> then) {
+    private NextStep carried(Exchange exchange, Envelope message, RequestMeta meta, Function<Carrier, NextStep> then) {
         CompletionStage<Carriers.Taking> taking = carriers.take(exchange.principal(), meta, exchange.context());
         return exchange.when(
                 taking,
@@ -142,8 +141,10 @@ final class ModernHttp {
                     } else if (taken instanceof Carriers.Full full) {
                         return exchange.reply(Rejection.of(full.reason()));
                     }
-                    return exchange.reply(Rejection.of(
-                            Refusal.BACKEND_OPENING, 503, JsonRpc.INTERNAL_ERROR, "the server could not be started"));
+                    byte[] error = ((Carriers.Declined) taken).error().bytes();
+                    return exchange.message(ModernAnswer.of(
+                                    error, message.method(), message.id().orElseThrow(), "")
+                            .bytes());
                 },
                 taken -> {
                     if (taken instanceof Carriers.Taken there) {
@@ -275,8 +276,13 @@ final class ModernHttp {
                         .isPresent()) {
             return withoutTasks(exchange);
         }
+        Optional<String> excess = Subscription.excess(message);
+        if (excess.isPresent()) {
+            return invalid(exchange, message.id().orElseThrow(), excess.get());
+        }
         return carried(
                 exchange,
+                message,
                 meta,
                 carrier -> exchange.when(
                         kept.listen(carrier, message, exchange.principal()),

@@ -53,6 +53,7 @@ class StatelessSharingTest {
                             running.incrementAndGet();
                             return end.asMono();
                         }))
+                .tool("long", (exchange, request) -> Mono.just("x".repeat(3_000_000)))
                 .tool(new AsyncToolSpecification(region, (exchange, request) -> Mono.just(Tools.text("done"))))
                 .start();
     }
@@ -116,6 +117,22 @@ class StatelessSharingTest {
                         .map(task -> task.substring(0, task.indexOf('.')))
                         .distinct())
                 .hasSizeGreaterThan(1);
+    }
+
+    @Test
+    void longResultsThatNobodyHasFetchedAreInNobodysWay() {
+        List<String> tasks = new ArrayList<>();
+        for (int i = 0; i < 4; i++) {
+            tasks.add(answer(call("wait", TASKS)).at("/result/taskId").asString());
+        }
+        end.tryEmitValue("y".repeat(3_900_000)).orThrow();
+        for (String task : tasks) {
+            RawRequest get = RawRequest.modern("1", "tasks/get", task, TASKS, "\"taskId\":\"" + task + "\"");
+            await().until(() -> answer(get).at("/result/status").asString().equals("completed"));
+        }
+
+        assertThat(answer(call("long", TASKS)).at("/result/content/0/text").asString())
+                .hasSize(3_000_000);
     }
 
     @Test

@@ -86,6 +86,12 @@ class StatelessTest {
                                 .then(Tools.ask(exchange, "who?"))
                                 .map(answer -> String.valueOf(answer.content().get("text"))))
                 .tool(
+                        "askLaterTwice",
+                        (exchange, request) -> Mono.delay(TASK_AFTER.multipliedBy(2))
+                                .then(Tools.ask(exchange, "who?"))
+                                .then(Tools.ask(exchange, "and you?"))
+                                .map(answer -> String.valueOf(answer.content().get("text"))))
+                .tool(
                         "askFirst",
                         (exchange, request) -> Tools.ask(exchange, "who?")
                                 .flatMap(answer -> waiting(Tools.textOf(request))
@@ -518,5 +524,30 @@ class StatelessTest {
                         .at("/error/code")
                         .asInt())
                 .isEqualTo(-32021);
+    }
+
+    private static JsonNode asksFor(RawConnection listening, String message) {
+        JsonNode params;
+        do {
+            params = listening.message().json().at("/params");
+        } while (!params.at("/status").asString().equals("input_required"));
+        assertThat(params.at("/inputRequests").toString()).contains(message);
+        return params.at("/inputRequests");
+    }
+
+    @Test
+    void aClientHearsOfEachQuestionOfItsTask() {
+        String id = Answer.to(call("1", ELICITS_AND_TASKS, "askLaterTwice", "")).at("/result/taskId");
+
+        try (RawConnection listening = listen(TASKS, "\"taskIds\":[\"" + id + "\"]")) {
+            task("tasks/update", id, "," + accepted(asksFor(listening, "who?"), "Ann"));
+            task("tasks/update", id, "," + accepted(asksFor(listening, "and you?"), "Bob"));
+
+            JsonNode completed = listening.message().json();
+            while (!completed.at("/params/status").asString().equals("completed")) {
+                completed = listening.message().json();
+            }
+            assertThat(completed.at("/params/result/content/0/text").asString()).isEqualTo("Bob");
+        }
     }
 }
