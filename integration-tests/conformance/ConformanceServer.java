@@ -26,13 +26,15 @@ import io.modelcontextprotocol.spec.McpSchema.PromptReference;
 import io.modelcontextprotocol.spec.McpSchema.ReadResourceResult;
 import io.modelcontextprotocol.spec.McpSchema.Resource;
 import io.modelcontextprotocol.spec.McpSchema.ResourceTemplate;
-import io.modelcontextprotocol.spec.McpSchema.SamplingMessage;
 import io.modelcontextprotocol.spec.McpSchema.Role;
+import io.modelcontextprotocol.spec.McpSchema.SamplingMessage;
 import io.modelcontextprotocol.spec.McpSchema.ServerCapabilities;
 import io.modelcontextprotocol.spec.McpSchema.TextContent;
 import io.modelcontextprotocol.spec.McpSchema.Tool;
+import jakarta.servlet.http.HttpServlet;
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.nio.file.Files;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -41,6 +43,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.function.BiFunction;
 import java.util.stream.Stream;
+import org.apache.catalina.Context;
+import org.apache.catalina.connector.Connector;
+import org.apache.catalina.startup.Tomcat;
 import org.eclipse.jetty.ee11.servlet.ServletContextHandler;
 import org.eclipse.jetty.ee11.servlet.ServletHolder;
 import org.eclipse.jetty.server.Server;
@@ -48,7 +53,7 @@ import org.eclipse.jetty.server.ServerConnector;
 
 /**
  * The server that the MCP conformance suite expects, with its tools, prompts and resources: an ordinary server of the Java SDK, on the
- * transport of Holdfast in Jetty. Only {@code test_reconnection} uses more than the SDK offers. Started by {@code ../conformance-server}.
+ * transport of Holdfast, in Jetty or, with {@code --tomcat}, in Tomcat. Only {@code test_reconnection} uses more than the SDK offers. Started by {@code ../conformance-server}.
  */
 public class ConformanceServer {
     static final String PNG =
@@ -122,14 +127,34 @@ public class ConformanceServer {
                 .prompts(prompts())
                 .completions(completion())
                 .build();
-        Server server = new Server(new InetSocketAddress("127.0.0.1", Integer.parseInt(args[List.of(args).indexOf("--port") + 1])));
+        int wanted = Integer.parseInt(args[List.of(args).indexOf("--port") + 1]);
+        int port = List.of(args).contains("--tomcat") ? inTomcat(provider, wanted) : inJetty(provider, wanted);
+        System.out.println("listens on http://127.0.0.1:" + port + "/mcp");
+    }
+
+    static int inJetty(HttpServlet servlet, int port) throws Exception {
+        Server server = new Server(new InetSocketAddress("127.0.0.1", port));
         ServletContextHandler context = new ServletContextHandler();
-        ServletHolder mcp = new ServletHolder(provider);
+        ServletHolder mcp = new ServletHolder(servlet);
         mcp.setAsyncSupported(true);
         context.addServlet(mcp, "/mcp");
         server.setHandler(context);
         server.start();
-        System.out.println("listens on http://127.0.0.1:" + ((ServerConnector) server.getConnectors()[0]).getLocalPort() + "/mcp");
+        return ((ServerConnector) server.getConnectors()[0]).getLocalPort();
+    }
+
+    static int inTomcat(HttpServlet servlet, int port) throws Exception {
+        Tomcat tomcat = new Tomcat();
+        tomcat.setBaseDir(Files.createTempDirectory("conformance").toString());
+        Connector connector = new Connector();
+        connector.setPort(port);
+        connector.setProperty("address", "127.0.0.1");
+        tomcat.setConnector(connector);
+        Context context = tomcat.addContext("", null);
+        Tomcat.addServlet(context, "mcp", servlet).setAsyncSupported(true);
+        context.addServletMappingDecoded("/mcp", "mcp");
+        tomcat.start();
+        return connector.getLocalPort();
     }
 
     static List<SyncToolSpecification> tools() {

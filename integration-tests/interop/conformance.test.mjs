@@ -15,7 +15,11 @@ const SCENARIOS = 32;
 /** A tool that runs as a task only, which no server of the SDK declares, and what the SDK leaves out of a schema. */
 const NOT_SERVED = ['json-schema-2020-12', 'tasks-required-task-error'];
 
-const SERVERS = { 'the conformance server': startServer, 'a gateway in front of it': t => startInFront(t, server => ({ flags: ['--upstream', server] })) };
+const SERVERS = {
+  'the conformance server': startServer,
+  'the conformance server in Tomcat': t => startServer(t, ['--tomcat']),
+  'a gateway in front of it': t => startInFront(t, server => ({ flags: ['--upstream', server] })),
+};
 
 /** A stdio server does not say for which of its calls it asks something: each client that can be asked has a process to itself. */
 const STATELESS_SERVERS = {
@@ -44,8 +48,8 @@ async function startInFront(t, how) {
 }
 
 /** Starts it on a free port; resolves to its URL. */
-async function startServer(t) {
-  const server = spawn(fileURLToPath(new URL('../conformance-server', import.meta.url)), ['--port', '0'], { stdio: ['ignore', 'pipe', 'pipe'] });
+async function startServer(t, flags = []) {
+  const server = spawn(fileURLToPath(new URL('../conformance-server', import.meta.url)), ['--port', '0', ...flags], { stdio: ['ignore', 'pipe', 'pipe'] });
   t.after(() => server.kill());
   let output = '';
   server.stderr.on('data', text => (output += text));
