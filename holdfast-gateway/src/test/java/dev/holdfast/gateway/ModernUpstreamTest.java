@@ -6,10 +6,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.gateway.ScriptedUpstream.Asked;
 import java.io.IOException;
 import java.net.URI;
+import java.net.http.HttpResponse;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -158,6 +161,7 @@ class ModernUpstreamTest {
                 .on("server/discover", asked -> refused(asked, 400, -32601));
 
         assertThat(new HttpPeer(gateway().url()).post(ASKS).body()).contains("status 400");
+        assertThat(upstream.asked("server/discover")).isNotEmpty();
     }
 
     @Test
@@ -299,5 +303,39 @@ class ModernUpstreamTest {
         assertThat(calls.get(1).body())
                 .contains("\"inputResponses\":{\"k\":{\"action\":\"accept\",\"content\":{\"w\":\"Ann\"}}}", "\"n\":1");
         assertThat(calls.get(1).id()).isNotEqualTo(calls.get(0).id());
+    }
+
+    @Test
+    void aServerThatTellsOfNoChangesSaysSoAndTheSessionGoesOn() throws Exception {
+        upstream.on(
+                        "server/discover",
+                        asked -> complete(
+                                asked,
+                                "'supportedVersions':['2026-07-28'],'capabilities':{'tools':{'listChanged':true},"
+                                        + "'resources':{'subscribe':true}}"))
+                .on("subscriptions/listen", asked -> asked.status(405))
+                .on("tools/call", asked -> complete(asked, "'content':[]"));
+        HttpPeer peer = HttpPeer.introduced(gateway().url(), ASKS);
+
+        assertThat(peer.post("{'jsonrpc':'2.0','id':5,'method':'resources/subscribe','params':{'uri':'a://b'}}")
+                        .body())
+                .contains("\"id\":5", "\"error\"");
+        assertThat(peer.post(CALL).body()).contains("\"content\":[]");
+    }
+
+    @Test
+    void aServerThatNeitherAsksNorAnswersIsNotAskedWithoutEnd() throws Exception {
+        upstream.on("tools/call", asked -> answered(asked, "'resultType':'input_required','requestState':'s'"));
+        HttpPeer peer = HttpPeer.introduced(gateway().url(), ASKS);
+        long began = System.nanoTime();
+
+        CompletableFuture<HttpResponse<Stream<String>>> waiting = peer.posted(CALL);
+        Wait.until("it was asked again", () -> upstream.asked("tools/call").size() == 3);
+
+        assertThat(System.nanoTime() - began).as("later and later").isGreaterThan(TimeUnit.MILLISECONDS.toNanos(2_900));
+        waiting.cancel(true);
+
+        upstream.on("tools/call", asked -> answered(asked, "'resultType':'input_required'"));
+        assertThat(peer.post(CALL).body()).contains("wants input and does not say which");
     }
 }
