@@ -87,7 +87,7 @@ backend holdfast
 }
 
 /** What it finds, by check: `{level, found, advice, figures}`, and its `exit` status. */
-function examine(url, { time = '4s', args = [] } = {}) {
+function examine(url, { time = '8s', args = [] } = {}) {
   return new Promise((done, fail) => {
     execFile(COMMAND, ['doctor', '--json', '--for', time, ...args, url], { timeout: 170_000 }, (error, stdout, stderr) => {
       if (!stdout) return fail(new Error(`${error}\n${stderr}`));
@@ -113,9 +113,9 @@ describe('doctor', { concurrency: 3 }, () => {
   doctor('java-sdk 920: what its reporter needed to hear', async t => {
     const server = await startJavaSdk920(source => source);
     t.after(() => server.stop());
-    const findings = await examine(await cutAfter(REPORTED, 'fin', server.port, t), { time: '8s' });
+    const findings = await examine(await cutAfter(REPORTED, 'fin', server.port, t), { time: '13s' });
     assert.equal(findings.age.level, 'problem');
-    assert.match(findings.age.found, /^a balancer ends every response after [45]\.\d s; this server loses the session then$/);
+    assert.match(findings.age.found, /^something on the way cuts every response after [45]\.\d s; this server loses the session then$/);
     assertAbout(findings.age.figures.ageMillis, REPORTED);
     assert.equal(findings.exit, 1);
   });
@@ -144,7 +144,7 @@ describe('doctor', { concurrency: 3 }, () => {
       const findings = await examine(through(name));
       assert.deepEqual(levels(findings), { body: 'warning', idle: 'warning' });
       assertAbout(findings.idle.figures.idleMillis, 2000, 0.25);
-      assert.match(findings.idle.found, /^a stream that is silent for \S+ s is cut; this server keeps the session/);
+      assert.match(findings.idle.found, /^streams that are silent for \S+ s are cut; this server keeps the session/);
       assert.match(findings.idle.advice, /Holdfast: --heartbeat \d00ms/);
       assertAbout(findings.body.figures.passesBytes, body, 0.07);
       assertAbout(findings.headers.figures.passesBytes, header);
@@ -169,10 +169,10 @@ describe('doctor', { concurrency: 3 }, () => {
   for (const [name, args, expected] of [
     ['a server with event ids', SLOW, { priming: 'ok', resume: 'ok', takeover: 'warning' }],
     ['a server with event ids', [], { resume: 'ok' }],
-    ['a server without event ids', SLOW, { priming: 'warning', resume: 'problem', buffering: 'ok' }],
-    ['a server without event ids', [], { resume: 'problem', buffering: 'unknown' }],
+    ['a server without event ids', SLOW, { priming: 'warning', resume: 'warning', buffering: 'ok' }],
+    ['a server without event ids', [], { resume: 'warning', buffering: 'unknown' }],
     ['server-everything', [], { 'unknown-session': 'problem', delete: 'ok', takeover: 'warning' }],
-    ['server-everything over HTTP+SSE', [], { 'unknown-session': 'problem', buffering: 'ok', resume: 'warning' }],
+    ['server-everything over HTTP+SSE', [], { 'unknown-session': 'warning', buffering: 'ok', resume: 'warning' }],
   ]) {
     doctor(`${name}${args.length ? ', whose tool may be called' : ''}`, async t => {
       const upstream = await startUpstream(name);

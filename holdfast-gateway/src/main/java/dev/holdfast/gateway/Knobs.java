@@ -333,7 +333,7 @@ final class Knobs {
             "--tool",
             "NAME",
             "",
-            "a tool that may be called twice, takes its time and tells progress; by default none is called, but"
+            "a harmless tool that may be called up to three times, takes some seconds and tells its progress; by default none is called, but"
                     + " that of the demo");
 
     static final Knob<String> TOOL_ARGUMENTS =

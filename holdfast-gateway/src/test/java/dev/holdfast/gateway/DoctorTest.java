@@ -26,14 +26,11 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
-import tools.jackson.databind.JsonNode;
-import tools.jackson.databind.ObjectMapper;
 
 /** {@code holdfast doctor} at real servers, behind a proxy with short limits. */
 @Timeout(120)
 class DoctorTest {
     private static final Duration LIMIT = Duration.ofMillis(1500);
-    private static final ObjectMapper JSON = new ObjectMapper();
 
     private final StringWriter out = new StringWriter();
     private final StringWriter err = new StringWriter();
@@ -55,55 +52,13 @@ class DoctorTest {
         return Main.run(new PrintWriter(out, true), new PrintWriter(err, true), args);
     }
 
-    /** What was found, by checks. */
-    private record Findings(int exit, JsonNode all) {
-        private JsonNode of(String check) {
-            return all.path("findings")
-                    .valueStream()
-                    .filter(each -> each.path("check").asString().equals(check))
-                    .findFirst()
-                    .orElseThrow(() -> new AssertionError(check + " in " + all));
-        }
-
-        private String level(String check) {
-            return of(check).path("level").asString();
-        }
-
-        private String found(String check) {
-            return of(check).path("found").asString();
-        }
-
-        private long figure(String check, String name) {
-            return of(check).path("figures").path(name).asLong(-1);
-        }
-
-        private List<String> notOk() {
-            return all.path("findings")
-                    .valueStream()
-                    .filter(each -> !each.path("level").asString().equals("ok"))
-                    .map(JsonNode::toString)
-                    .toList();
-        }
-    }
-
-    private Findings examined(URI url, String... options) {
-        List<String> words = new ArrayList<>(List.of("doctor", "--json"));
-        words.addAll(List.of(options));
-        if (!words.contains("--for")) {
-            words.addAll(List.of("--for", "4s"));
-        }
-        words.add(url.toString());
-        int exit = run(words.toArray(String[]::new));
-        return new Findings(exit, JSON.readTree(out.toString()));
-    }
-
     private TestGateway demo(String... words) {
         return opened(TestGateway.demo(words));
     }
 
     @Test
     void holdfastAloneIsWell() {
-        Findings findings = examined(demo().url(), "--for", "2s");
+        DoctorFindings findings = DoctorFindings.at(demo().url(), "--for", "2s");
 
         assertThat(findings.notOk()).isEmpty();
         assertThat(findings.exit()).as(findings.all().toString()).isZero();
@@ -117,68 +72,71 @@ class DoctorTest {
 
     @Test
     void aLimitOnAgeIsMeasuredAndTheKnobIsNamed() {
-        Findings findings =
-                examined(opened(LimitingProxy.ofAge(demo().url(), LIMIT)).url());
+        DoctorFindings findings = DoctorFindings.at(
+                opened(LimitingProxy.ofAge(demo().url(), LIMIT)).url());
 
         assertThat(findings.level("age")).isEqualTo("warning");
         assertThat(findings.found("age"))
-                .matches("a balancer ends every response after 1\\.[5-7] s; this server keeps the session, .*");
-        assertThat(findings.figure("age", "ageMillis")).isBetween(1500L, 1900L);
-        assertThat(findings.of("age").path("advice").asString()).contains("Holdfast: --max-connection-age 1s");
+                .matches(
+                        "something on the way cuts every response after \\d\\.\\d s; this server keeps the session, .*");
+        assertThat(findings.figure("age", "cuts")).isEqualTo(2);
+        assertThat(findings.figure("age", "ageMillis")).isBetween(1500L, 4000L);
+        assertThat(findings.advice("age")).contains("Holdfast: --max-connection-age 1s");
         assertThat(findings.level("idle")).isEqualTo("ok");
     }
 
     @Test
     void javaSdk920_aServerThatLosesItsSessionIsTold() {
         ForgetfulServer server = opened(new ForgetfulServer());
-        Findings findings =
-                examined(opened(LimitingProxy.ofAge(server.url(), LIMIT)).url());
+        DoctorFindings findings = DoctorFindings.at(
+                opened(LimitingProxy.ofAge(server.url(), LIMIT)).url());
 
         assertThat(findings.exit()).isEqualTo(1);
         assertThat(findings.level("age")).isEqualTo("problem");
         assertThat(findings.found("age"))
-                .matches("a balancer ends every response after 1\\.[5-7] s; this server loses the session then");
-        out.getBuffer().setLength(0);
-        assertThat(examined(server.url(), "--for", "1s").level("session-kept")).isEqualTo("problem");
+                .matches("something on the way cuts every response after .* s; this server loses the session then");
+        assertThat(DoctorFindings.at(server.url(), "--for", "1s").level("session-kept"))
+                .isEqualTo("problem");
         assertThat(server.called()).as("calls of tools that nobody has named").isEmpty();
     }
 
     @Test
     void aLimitOnSilenceBelowTheHeartbeatIsMeasured() {
-        Findings findings =
-                examined(opened(LimitingProxy.ofSilence(demo().url(), LIMIT)).url());
+        DoctorFindings findings = DoctorFindings.at(
+                opened(LimitingProxy.ofSilence(demo().url(), LIMIT)).url());
 
         assertThat(findings.level("idle")).isEqualTo("warning");
         assertThat(findings.found("idle"))
-                .matches("a stream that is silent for 1\\.[5-7] s is cut; this server keeps the session, .*");
-        assertThat(findings.of("idle").path("advice").asString()).contains("Holdfast: --heartbeat 500ms");
+                .matches("streams that are silent for \\d\\.\\d s are cut; this server keeps the session, .*");
+        assertThat(findings.advice("idle")).contains("Holdfast: --heartbeat 500ms");
         assertThat(findings.level("age")).isEqualTo("ok");
     }
 
     @Test
     void aLimitOnSilenceAboveTheHeartbeatDoesNoHarm() {
         URI url = demo("--heartbeat", "300ms").url();
-        Findings findings = examined(opened(LimitingProxy.ofSilence(url, LIMIT)).url());
+        DoctorFindings findings =
+                DoctorFindings.at(opened(LimitingProxy.ofSilence(url, LIMIT)).url());
 
         assertThat(findings.notOk()).isEmpty();
     }
 
     @Test
     void aBufferIsFoundByTheToolOfTheDemo() {
-        Findings findings =
-                examined(opened(LimitingProxy.buffering(demo().url())).url(), "--for", "1s");
+        DoctorFindings findings =
+                DoctorFindings.at(opened(LimitingProxy.buffering(demo().url())).url(), "--for", "1s");
 
         assertThat(findings.level("buffering")).isEqualTo("problem");
         assertThat(findings.found("buffering")).contains("came at once");
-        assertThat(findings.of("buffering").path("advice").asString()).contains("proxy_buffering off");
+        assertThat(findings.advice("buffering")).contains("proxy_buffering off");
         assertThat(findings.figure("buffering", "firstMillis")).isBetween(900L, 3000L);
     }
 
     @Test
     void aBufferIsFoundWithoutATool() {
         TestGateway gateway = opened(new TestGateway());
-        Findings findings =
-                examined(opened(LimitingProxy.buffering(gateway.url())).url(), "--for", "1s");
+        DoctorFindings findings =
+                DoctorFindings.at(opened(LimitingProxy.buffering(gateway.url())).url(), "--for", "1s");
 
         assertThat(findings.level("buffering")).isEqualTo("problem");
         assertThat(findings.found("buffering")).contains("Holdfast sends it at once");
@@ -186,7 +144,7 @@ class DoctorTest {
 
     @Test
     void aGatewayWithoutToolsIsWell() {
-        Findings findings = examined(opened(new TestGateway()).url(), "--for", "1s");
+        DoctorFindings findings = DoctorFindings.at(opened(new TestGateway()).url(), "--for", "1s");
 
         assertThat(findings.notOk()).isEmpty();
         assertThat(findings.found("resume")).contains("comes again to who asks for it");
@@ -194,23 +152,26 @@ class DoctorTest {
 
     @Test
     void theServerEndsStreamsInOrderItself() {
-        Findings findings = examined(demo("--max-connection-age", "1s").url(), "--for", "2s");
+        DoctorFindings findings =
+                DoctorFindings.at(demo("--max-connection-age", "1s").url(), "--for", "2s");
 
         assertThat(findings.level("age")).isEqualTo("ok");
-        assertThat(findings.figure("age", "ageMillis")).isBetween(800L, 1600L);
-        assertThat(findings.found("age")).contains("ends streams in order", "clients come back");
+        assertThat(findings.figure("age", "ageMillis")).isBetween(800L, 2000L);
+        assertThat(findings.found("age")).contains("streams are ended in order", "clients come back");
     }
 
     @Test
     void httpSseIsExaminedToo() {
         URI url = demo().url().resolve("/sse");
-        Findings findings = examined(opened(LimitingProxy.ofAge(url, LIMIT)).url());
+        DoctorFindings findings =
+                DoctorFindings.at(opened(LimitingProxy.ofAge(url, LIMIT)).url());
 
         assertThat(findings.found("session")).startsWith("HTTP+SSE, 2024-11-05, server holdfast-demo");
         assertThat(findings.level("buffering")).isEqualTo("ok");
         assertThat(findings.level("resume")).isEqualTo("warning");
         assertThat(findings.found("age"))
-                .matches("a balancer ends every response after 1\\.[5-7] s; over HTTP\\+SSE the session ends with it");
+                .matches(
+                        "something on the way cuts every response after .* s; over HTTP\\+SSE the session ends with it");
         assertThat(findings.level("body")).isEqualTo("ok");
         assertThat(findings.exit()).isEqualTo(1);
     }
@@ -218,7 +179,7 @@ class DoctorTest {
     @Test
     void httpSseWithAGracePeriodIsWell() {
         URI url = demo("--sse-reconnect-grace", "1m").url().resolve("/sse");
-        Findings findings = examined(url, "--for", "1s");
+        DoctorFindings findings = DoctorFindings.at(url, "--for", "1s");
 
         assertThat(findings.notOk()).isEmpty();
         assertThat(findings.found("resume")).contains("comes back to its session");
@@ -227,12 +188,12 @@ class DoctorTest {
     @Test
     void theOfficialTransportLosesWhatWasUnderWay() throws Exception {
         URI url = official();
-        Findings findings = examined(url, "--for", "2s");
+        DoctorFindings findings = DoctorFindings.at(url, "--for", "2s");
 
         assertThat(findings.found("listening")).contains("has not come within");
-        assertThat(findings.level("resume")).isEqualTo("problem");
+        assertThat(findings.level("resume")).isEqualTo("warning");
         assertThat(findings.level("priming")).isEqualTo("warning");
-        assertThat(findings.exit()).isEqualTo(1);
+        assertThat(findings.level("session-kept")).as(findings.all().toString()).isEqualTo("ok");
     }
 
     private URI official() throws Exception {
@@ -256,19 +217,18 @@ class DoctorTest {
 
     @Test
     void whatCannotBeReachedOrWantsATokenIsNotMeasured(@TempDir Path folder) throws IOException {
-        Findings none = examined(URI.create("http://127.0.0.1:1/mcp"));
+        DoctorFindings none = DoctorFindings.at(URI.create("http://127.0.0.1:1/mcp"));
         assertThat(none.exit()).isEqualTo(2);
         assertThat(none.found("session")).contains("Connect");
 
         Path tokens = Files.writeString(folder.resolve("tokens"), "alice " + "a".repeat(48) + "\n");
         URI url = demo("--auth-token-file", tokens.toString()).url();
-        out.getBuffer().setLength(0);
-        Findings refused = examined(url);
+        DoctorFindings refused = DoctorFindings.at(url);
         assertThat(refused.exit()).isEqualTo(2);
-        assertThat(refused.of("session").path("advice").asString()).contains("--header");
+        assertThat(refused.advice("session")).contains("--header");
 
-        out.getBuffer().setLength(0);
-        Findings served = examined(url, "--for", "1s", "--header", "Authorization: Bearer " + "a".repeat(48));
+        DoctorFindings served =
+                DoctorFindings.at(url, "--for", "1s", "--header", "Authorization: Bearer " + "a".repeat(48));
         assertThat(served.notOk()).isEmpty();
     }
 
@@ -285,6 +245,15 @@ class DoctorTest {
                 .asString()
                 .startsWith("problems: 1, ");
         assertThat(err.toString()).startsWith("holdfast: watching streams for 1 s");
+    }
+
+    @Test
+    void whatWasSeenOnceIsNoRule() {
+        DoctorFindings findings = DoctorFindings.at(
+                opened(LimitingProxy.ofAge(demo().url(), LIMIT)).url(), "--for", "2s");
+
+        assertThat(findings.found("age")).startsWith("a response was cut after").contains("seen once; --for");
+        assertThat(findings.figure("age", "cuts")).isEqualTo(1);
     }
 
     @Test

@@ -1,17 +1,25 @@
 package dev.holdfast.gateway.doctor;
 
+import static dev.holdfast.gateway.doctor.Verdict.ok;
+import static dev.holdfast.gateway.doctor.Verdict.problem;
+import static dev.holdfast.gateway.doctor.Verdict.text;
+import static dev.holdfast.gateway.doctor.Verdict.unknown;
+import static dev.holdfast.gateway.doctor.Verdict.warning;
+
+import dev.holdfast.gateway.doctor.Visit.Fate;
 import dev.holdfast.gateway.doctor.Visit.Opened;
 import dev.holdfast.gateway.doctor.Visit.Tool;
 import dev.holdfast.gateway.process.DaemonThreads;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -19,18 +27,52 @@ import java.util.stream.Stream;
 
 /**
  * Streams that are left alone: what ends them, and when. One says only what its server says by itself, so that a limit on silence ends it;
- * on the other something comes all the time, so that only a limit on its age does. Each has a session of its own. For one thread.
+ * on the other something comes all the time, so that only a limit on its age does. Each has a session of its own, which is asked for as
+ * soon as the stream has broken. One that broke is followed by a second one, if there is time for it.
  */
 final class StreamWatch {
-    /** One of them, in its session. */
-    private record Watched(Visit visit, TimedResponse stream) {
-        private boolean isCut() {
-            return stream.isBroken();
+    /** What is watched. */
+    private enum Kind {
+        QUIET,
+        BUSY
+    }
+
+    /** A stream in its session, which is asked for once. */
+    private static final class Watched {
+        private final Kind kind;
+        private final Visit visit;
+        private final TimedResponse stream;
+        private final int call;
+        private final AtomicBoolean noticed = new AtomicBoolean();
+        private Optional<Fate> fate = Optional.empty();
+
+        private Watched(Kind kind, Visit visit, TimedResponse stream) {
+            this.kind = kind;
+            this.visit = visit;
+            this.stream = stream;
+            this.call = visit.lastId();
+        }
+
+        /** What has become of the session by the cut: asked once, and waits for that. */
+        private synchronized Fate fate() {
+            if (fate.isEmpty()) {
+                fate = Optional.of(visit.fate(LOOK));
+            }
+            return fate.get();
         }
 
         /** Whether it was cut though a silence as long as its last one had not harmed it. */
         private boolean isCutForItsAge() {
-            return isCut() && stream.livedThroughItsLastSilence();
+            return stream.isBroken() && stream.livedThroughItsLastSilence();
+        }
+
+        private boolean isCutForItsSilence() {
+            return stream.isBroken() && !stream.livedThroughItsLastSilence();
+        }
+
+        private boolean isEndedEarly() {
+            return stream.isInOrder()
+                    && (kind == Kind.QUIET || stream.answer(call).isEmpty());
         }
     }
 
@@ -42,11 +84,11 @@ final class StreamWatch {
     private static final Duration TOLD = Duration.ofSeconds(10);
 
     private final ScheduledExecutorService clock =
-            Executors.newSingleThreadScheduledExecutor(DaemonThreads.named("holdfast-doctor"));
+            Executors.newScheduledThreadPool(5, DaemonThreads.numbered("holdfast-doctor-"));
+    private final Way way;
     private final Duration time;
-    private final Optional<Watched> quiet;
-    private final Optional<Watched> busy;
-    private final List<Visit> visits = new ArrayList<>();
+    private final Function<Duration, Optional<Tool>> tool;
+    private final List<Watched> all = new CopyOnWriteArrayList<>();
     private final long begun = System.nanoTime();
 
     /**
@@ -56,66 +98,94 @@ final class StreamWatch {
      * @param tool makes a tool that tells progress for about a time; empty if none may be called
      */
     StreamWatch(Way way, Duration time, Function<Duration, Optional<Tool>> tool) {
+        this.way = way;
         this.time = time;
-        this.quiet =
-                visit(way).flatMap(visit -> watched(visit, visit.isSse() ? visit.answers() : visit.listen(Map.of())));
-        Optional<Tool> called = tool.apply(time);
-        boolean pinged = quiet.filter(each -> each.visit.isSse()).isPresent();
-        this.busy = (pinged || called.isPresent() ? visit(way) : Optional.<Visit>empty())
-                .flatMap(visit -> watched(visit, pinged ? visit.answers() : visit.call(called.orElseThrow())));
-        long millis = interval().toMillis();
-        busy.filter(each -> each.visit.isSse()).ifPresent(each -> {
-            Future<?> unused = clock.scheduleAtFixedRate(each.visit::pingAway, millis, millis, TimeUnit.MILLISECONDS);
-        });
-    }
-
-    private Optional<Visit> visit(Way way) {
-        if (Visit.open(way) instanceof Opened opened) {
-            visits.add(opened.visit());
-            return Optional.of(opened.visit());
+        this.tool = tool;
+        for (Kind kind : Kind.values()) {
+            begin(kind);
+            long tick = TICK.toMillis();
+            Future<?> unused = clock.scheduleWithFixedDelay(() -> look(kind), tick, tick, TimeUnit.MILLISECONDS);
         }
-        return Optional.empty();
     }
 
-    /** Unless the server has said at once that there is no such stream. */
-    private static Optional<Watched> watched(Visit visit, TimedResponse stream) {
+    private void begin(Kind kind) {
+        Optional<Tool> called = kind == Kind.BUSY ? tool.apply(time) : Optional.empty();
+        boolean nothing = kind == Kind.BUSY && called.isEmpty() && all.stream().noneMatch(each -> each.visit.isSse());
+        if (nothing || !(Visit.open(way) instanceof Opened opened)) {
+            return;
+        }
+        Visit visit = opened.visit();
+        TimedResponse stream =
+                visit.isSse() ? visit.answers() : called.map(visit::call).orElseGet(() -> visit.listen(Map.of()));
         stream.within(MOST_BETWEEN_EVENTS, TimedResponse::hasHead);
-        return stream.status() == 0 || stream.isGood() ? Optional.of(new Watched(visit, stream)) : Optional.empty();
+        all.add(new Watched(kind, visit, stream));
+        if (kind == Kind.BUSY && visit.isSse()) {
+            long millis = Math.min(MOST_BETWEEN_EVENTS.toMillis(), time.toMillis() / 20);
+            Future<?> unused = clock.scheduleAtFixedRate(
+                    () -> {
+                        if (!stream.isOver()) {
+                            visit.pingAway();
+                        }
+                    },
+                    millis,
+                    millis,
+                    TimeUnit.MILLISECONDS);
+        }
     }
 
-    private Stream<Watched> all() {
-        return Stream.concat(quiet.stream(), busy.stream());
+    private Stream<Watched> all(Kind kind) {
+        return all.stream().filter(each -> each.kind == kind && !each.stream.isRefused());
+    }
+
+    /** Does what there is to do as soon as a stream is seen to be cut. */
+    private void look(Kind kind) {
+        for (Watched each : all) {
+            if (each.kind == kind && each.stream.isBroken() && each.noticed.compareAndSet(false, true)) {
+                clock.execute(each::fate);
+                if (mayFollow(each)) {
+                    begin(kind);
+                }
+            }
+        }
+    }
+
+    /** Whether a second stream, as long as one that was cut, would be seen to its end. */
+    private boolean mayFollow(Watched cut) {
+        Duration another = cut.stream.age().multipliedBy(11).dividedBy(10).plus(TICK.multipliedBy(3));
+        return cut.stream.isBroken()
+                && all(cut.kind).count() == 1
+                && elapsed().plus(another).compareTo(time) < 0;
     }
 
     /** Waits until all have ended, or the time is over. */
     void await(Consumer<String> progress) {
         Duration told = elapsed();
-        while (elapsed().compareTo(time) < 0 && all().anyMatch(each -> !each.stream.isOver())) {
+        while (elapsed().compareTo(time) < 0
+                && all.stream().anyMatch(each -> !each.stream.isOver() || mayFollow(each))) {
             LockSupport.parkNanos(TICK.toNanos());
             if (elapsed().minus(told).compareTo(TOLD) > 0) {
                 told = elapsed();
-                long open = all().filter(each -> !each.stream.isOver()).count();
+                long open = all.stream().filter(each -> !each.stream.isOver()).count();
                 progress.accept(
                         "watching streams: " + told.toSeconds() + " of " + time.toSeconds() + " s, " + open + " open");
             }
         }
-        clock.shutdownNow();
+        clock.shutdown();
     }
 
     private Duration elapsed() {
         return Duration.ofNanos(System.nanoTime() - begun);
     }
 
-    private Duration interval() {
-        Duration part = time.dividedBy(20);
-        return part.compareTo(MOST_BETWEEN_EVENTS) < 0 ? part : MOST_BETWEEN_EVENTS;
-    }
-
-    /** Ends the sessions. */
+    /** Leaves the streams. */
     void close() {
         clock.shutdownNow();
-        all().forEach(each -> each.stream.cut());
-        visits.forEach(Visit::end);
+        all.forEach(each -> each.stream.cut());
+    }
+
+    /** Whether bytes of a body came while its stream was open. */
+    boolean isUnbuffered() {
+        return all.stream().anyMatch(each -> each.stream.isLive());
     }
 
     /**
@@ -124,111 +194,141 @@ final class StreamWatch {
      * @param resumes whether the server resumes what was cut
      */
     List<Verdict> verdicts(boolean resumes) {
-        if (quiet.isEmpty() && busy.isEmpty()) {
-            return List.of(Verdict.unknown(
-                    "age",
-                    "the server has no stream that could be watched: its listening GET is refused",
-                    "name a tool that takes its time and tells progress: --tool"));
+        List<Watched> seen =
+                all.stream().filter(each -> !each.stream.isRefused()).toList();
+        if (seen.isEmpty()) {
+            String why = all.stream()
+                    .findFirst()
+                    .map(each -> "its listening GET was answered " + each.stream.outcome() + " after "
+                            + text(each.stream.age()))
+                    .orElse("no other session could be opened");
+            return Stream.of("age", "idle")
+                    .map(each -> unknown(each, "there is no stream to watch: " + why, Doctor.ANOTHER_TOOL))
+                    .toList();
         }
-        return List.of(age(resumes), idle(resumes));
+        Optional<Watched> old = seen.stream().filter(Watched::isCutForItsAge).findFirst();
+        Optional<Watched> silent = seen.stream()
+                .filter(Watched::isCutForItsSilence)
+                .filter(each -> old.filter(other -> each.stream.isAbout(other.stream.age()))
+                        .isEmpty())
+                .findFirst();
+        return List.of(age(seen, old, resumes), idle(seen, silent, resumes));
     }
 
-    private Verdict age(boolean resumes) {
-        Optional<Watched> cut = all().filter(Watched::isCutForItsAge).findFirst();
-        if (cut.isPresent()) {
-            TimedResponse stream = cut.get().stream;
-            String limit = Verdict.text(stream.age());
+    private Verdict age(List<Watched> seen, Optional<Watched> old, boolean resumes) {
+        if (old.isPresent()) {
+            Duration age = old.get().stream.age();
+            String limit = text(age);
+            String advice = "let streams end in order before (Holdfast: --max-connection-age " + below(age)
+                    + "), or raise the limit of the balancer";
             return cut(
                             "age",
-                            "a balancer ends every response after " + limit,
-                            "let streams end in order before (Holdfast: --max-connection-age " + below(stream.age())
-                                    + "), or raise the limit of the balancer",
-                            cut.get(),
+                            "something on the way cuts every response after " + limit,
+                            "a response was cut after " + limit,
+                            advice,
+                            old.get(),
                             resumes)
-                    .with("ageMillis", stream.age().toMillis());
+                    .with("ageMillis", age.toMillis());
         }
-        Optional<Watched> hung = all().filter(each -> each.stream.hangs()).findFirst();
+        Optional<Watched> hung =
+                seen.stream().filter(each -> each.stream.hangs()).findFirst();
         if (hung.isPresent()) {
             Duration last = hung.get().stream.age().minus(hung.get().stream.silence());
-            return cut(
-                    "age",
-                    "nothing comes any more after " + Verdict.text(last)
-                            + ", though the connection looks open: something on the way drops it without a word",
-                    "let streams end in order before (Holdfast: --max-connection-age " + below(last)
-                            + "), or raise its limit",
-                    hung.get(),
-                    resumes);
+            String found = "nothing comes any more after " + text(last)
+                    + ", though the connection looks open: something on the way drops it without a word";
+            String advice = "let streams end in order before (Holdfast: --max-connection-age " + below(last)
+                    + "), or raise the limit of the hop that drops them";
+            return cut("age", found, found, advice, hung.get(), resumes);
         }
-        Optional<Watched> ended = quiet.filter(each -> each.stream.isInOrder());
+        Optional<Watched> ended = seen.stream().filter(Watched::isEndedEarly).findFirst();
         if (ended.isPresent()) {
             Duration age = ended.get().stream.age();
-            String found = "the server ends streams in order after " + Verdict.text(age);
+            String found = "streams are ended in order after " + text(age);
             Verdict verdict = resumes
-                    ? Verdict.ok("age", found + ", and clients come back")
-                    : Verdict.warning("age", found + ", and they cannot be resumed", "raise its limit");
+                    ? ok("age", found + ", and clients come back")
+                    : warning(
+                            "age",
+                            found + ", and cannot be resumed",
+                            "raise the limit of the server, or of the hop that ends them");
             return verdict.with("ageMillis", age.toMillis());
         }
-        Duration oldest =
-                all().map(each -> each.stream.age()).max(Duration::compareTo).orElse(Duration.ZERO);
-        if (all().allMatch(Watched::isCut)) {
-            return Verdict.unknown(
-                    "age", "no stream lived for long enough to tell a limit on its age", "see what 'idle' says");
+        if (seen.stream().allMatch(Watched::isCutForItsSilence)) {
+            return unknown("age", "no stream lived for long enough to tell a limit on its age", "see what 'idle' says");
         }
-        return Verdict.ok("age", "no stream was ended within " + Verdict.text(oldest))
-                .with("survivedMillis", oldest.toMillis());
-    }
-
-    private Verdict idle(boolean resumes) {
-        Optional<Duration> oldest = all().filter(Watched::isCutForItsAge)
+        Duration oldest = seen.stream()
                 .map(each -> each.stream.age())
-                .findFirst();
-        Optional<Watched> cut = all().filter(each -> each.isCut() && !each.isCutForItsAge())
-                .filter(each -> oldest.filter(age -> each.stream.isAbout(age)).isEmpty())
-                .findFirst();
-        if (cut.isPresent()) {
-            TimedResponse stream = cut.get().stream;
-            boolean known = busy.filter(each -> !each.equals(cut.get()))
-                    .filter(each -> each.stream.age().compareTo(stream.age().plus(TICK)) > 0)
-                    .isPresent();
-            String limit = Verdict.text(stream.silence());
-            return cut(
-                            "idle",
-                            known
-                                    ? "a stream that is silent for " + limit + " is cut"
-                                    : "a stream is cut after " + limit + " without a byte (whether bytes would have"
-                                            + " kept it could not be seen)",
-                            "let a byte come more often (Holdfast: --heartbeat " + beat(stream.silence())
-                                    + "), or raise the limit (nginx: proxy_read_timeout; HAProxy: timeout server)",
-                            cut.get(),
-                            resumes)
-                    .with("idleMillis", stream.silence().toMillis());
-        }
-        Optional<Watched> silent = quiet.or(() -> busy);
-        Duration longest = silent.map(each -> each.stream.longestSilence().compareTo(each.stream.silence()) > 0
-                        ? each.stream.longestSilence()
-                        : each.stream.silence())
+                .max(Duration::compareTo)
                 .orElseThrow();
-        return Verdict.ok("idle", "a stream that was silent for " + Verdict.text(longest) + " was not cut")
-                .with("survivedMillis", longest.toMillis());
+        return ok("age", "no stream was ended within " + text(oldest)).with("survivedMillis", oldest.toMillis());
     }
 
-    /** What a cut comes to at this server. */
-    private static Verdict cut(String check, String found, String advice, Watched watched, boolean resumes) {
-        boolean kept = watched.visit.lastPing(LOOK).isTaken();
-        Verdict verdict;
-        if (!kept) {
-            String lost = watched.visit.isSse()
-                    ? "; over HTTP+SSE the session ends with it"
-                    : "; this server loses the session then";
-            verdict = Verdict.problem(check, found + lost, advice);
-        } else if (resumes) {
-            String stays = "; this server keeps the session, and clients resume the stream";
-            verdict = Verdict.warning(check, found + stays, advice);
-        } else {
-            String stays = "; this server keeps the session, and loses what was under way";
-            verdict = Verdict.problem(check, found + stays, advice);
+    private Verdict idle(List<Watched> seen, Optional<Watched> silent, boolean resumes) {
+        if (silent.isEmpty()) {
+            Duration longest = seen.stream()
+                    .filter(each -> !each.isCutForItsSilence())
+                    .map(each -> each.stream.longestSilence())
+                    .max(Duration::compareTo)
+                    .orElse(Duration.ZERO);
+            return ok("idle", "a stream that was silent for " + text(longest) + " was not cut")
+                    .with("survivedMillis", longest.toMillis());
         }
-        return verdict.with("kept", kept ? 1 : 0);
+        TimedResponse stream = silent.get().stream;
+        boolean known = seen.stream()
+                .anyMatch(each -> each.kind != silent.get().kind
+                        && each.stream.age().compareTo(stream.age().plus(TICK)) > 0);
+        String limit = text(stream.silence());
+        String whether = known ? "" : " (whether bytes would have kept it could not be seen)";
+        String advice = "let a byte come more often (Holdfast: --heartbeat " + beat(stream.silence())
+                + "), or raise the limit (nginx: proxy_read_timeout; HAProxy: timeout server)";
+        return cut(
+                        "idle",
+                        "streams that are silent for " + limit + " are cut" + whether,
+                        "a stream that was silent for " + limit + " was cut" + whether,
+                        advice,
+                        silent.get(),
+                        resumes)
+                .with("idleMillis", stream.silence().toMillis());
+    }
+
+    /**
+     * What a cut comes to at this server.
+     *
+     * @param every what to say where a second stream was cut too
+     * @param once what to say where no other one was
+     */
+    private Verdict cut(String check, String every, String once, String advice, Watched first, boolean resumes) {
+        Optional<Watched> second = all(first.kind).filter(each -> each != first).reduce((one, another) -> another);
+        boolean about =
+                second.filter(each -> each.stream.isAbout(first.stream.age())).isPresent();
+        boolean again = about && second.orElseThrow().stream.isBroken();
+        boolean outlived = !about
+                && second.filter(each -> each.stream.age().compareTo(first.stream.age()) > 0)
+                        .isPresent();
+        String found = again ? every : once;
+        if (outlived) {
+            found += ", and the next one was not: something that happened once, such as a restart";
+        } else if (!again && first.stream.isBroken()) {
+            long twice = first.stream.age().multipliedBy(11).dividedBy(5).toSeconds() + 10;
+            found += " (seen once; --for " + twice + "s tells whether that is a rule)";
+        }
+        found += "; ";
+        Fate fate = first.fate();
+        if (fate == Fate.LOST) {
+            String lost = first.visit.isSse()
+                    ? "over HTTP+SSE the session ends with it"
+                    : "this server loses the session then";
+            return problem(check, found + lost, advice)
+                    .with("cuts", again ? 2 : 1)
+                    .with("kept", 0);
+        }
+        found += fate == Fate.UNKNOWN
+                ? "whether the session outlives it could not be seen"
+                : (first.visit.hasSession()
+                                ? "this server keeps the session, and "
+                                : "there is no session to lose, and ")
+                        + (resumes ? "clients resume the stream" : "what was under way is lost");
+        boolean mild = resumes || outlived || fate == Fate.UNKNOWN;
+        return (mild ? warning(check, found, advice) : problem(check, found, advice)).with("cuts", again ? 2 : 1);
     }
 
     /** A time safely below a limit. */

@@ -14,10 +14,12 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.Flow;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
+import java.util.zip.DataFormatException;
+import java.util.zip.Inflater;
 
 /** A response, and when what of it came. Whatever comes is read at once, whether anybody asks or not. Thread-safe. */
 final class TimedResponse {
@@ -48,25 +50,40 @@ final class TimedResponse {
         }
     }
 
-    private static final EnvelopeReader ENVELOPES = EnvelopeReader.ofServer();
-    private static final int MOST_BYTES = 16 << 20;
-    /** A server may talk for as long as it is watched. */
-    private static final int MOST_EVENTS = 20_000;
+    /** What a hop answers that has waited for too long, or lost the hop behind it. */
+    private static final Set<Integer> GIVEN_UP = Set.of(408, 502, 503, 504);
 
-    /** What is shorter is no rhythm, but what the machine makes of it. */
-    private static final Duration RHYTHM = Duration.ofMillis(300);
+    private static final EnvelopeReader ENVELOPES = EnvelopeReader.ofServer();
+    /** What is kept of a response: a server may talk for as long as it is watched. */
+    private static final int MOST_BYTES = 16 << 20;
+
+    private static final int MOST_EVENTS = 5_000;
+
+    /** Bytes that come closer together have come in one piece. */
+    static final Duration APART = Duration.ofMillis(30);
+    /** From so many gaps on, none much longer than the others, a response has a rhythm. */
+    private static final int RHYTHM = 4;
+    /** The head of a gzip file, which a compressor may send at once, and hold back all that follows. */
+    private static final int GZIP_HEAD = 10;
 
     private final long begun = System.nanoTime();
     private final SseParser parser = new SseParser(MOST_BYTES, this::arrived);
     private final List<Arrival> arrivals = new ArrayList<>();
     private Optional<ResponseInfo> head = Optional.empty();
+    private final Inflater inflater = new Inflater(true);
+    private int gzipHead = GZIP_HEAD;
+    private int kept;
+    private Optional<String> lastId = Optional.empty();
     private Duration lastByte = Duration.ZERO;
     private Duration longestSilence = Duration.ZERO;
+    private Duration longestGap = Duration.ZERO;
+    private Duration allGaps = Duration.ZERO;
+    private int gaps;
     private Duration end = Duration.ZERO;
     private State state = State.OPEN;
     private String failure = "";
-    private boolean body;
-    private Runnable leave = () -> {};
+    private Optional<Duration> firstByte = Optional.empty();
+    private final CompletableFuture<Runnable> leave = new CompletableFuture<>();
 
     private TimedResponse() {}
 
@@ -75,50 +92,15 @@ final class TimedResponse {
         TimedResponse response = new TimedResponse();
         CompletableFuture<?> exchange = http.sendAsync(request, info -> {
             response.headCame(info);
-            return BodySubscribers.fromSubscriber(response.new Body());
+            return BodySubscribers.ofByteArrayConsumer(part -> part.ifPresentOrElse(response::took, response::ended));
         });
-        response.leaveBy(() -> exchange.cancel(true));
         CompletableFuture<?> unused = exchange.whenComplete((whole, cause) -> {
             if (cause != null) {
                 response.over(State.BROKEN, cause.toString());
             }
         });
+        response.leave.complete(() -> exchange.cancel(true));
         return response;
-    }
-
-    /** Takes the body as it comes. */
-    private final class Body implements Flow.Subscriber<List<ByteBuffer>> {
-        @Override
-        public void onSubscribe(Flow.Subscription subscription) {
-            leaveBy(subscription::cancel);
-            subscription.request(Long.MAX_VALUE);
-        }
-
-        @Override
-        public void onNext(List<ByteBuffer> buffers) {
-            took(buffers);
-        }
-
-        @Override
-        public void onError(Throwable cause) {
-            over(State.BROKEN, cause.toString());
-        }
-
-        @Override
-        public void onComplete() {
-            over(State.IN_ORDER, "");
-        }
-    }
-
-    private synchronized void leaveBy(Runnable another) {
-        Runnable before = leave;
-        leave = () -> {
-            before.run();
-            another.run();
-        };
-        if (state == State.LEFT) {
-            another.run();
-        }
     }
 
     private synchronized void headCame(ResponseInfo info) {
@@ -126,33 +108,72 @@ final class TimedResponse {
         touched();
     }
 
-    private synchronized void took(List<ByteBuffer> buffers) {
-        touched();
-        body = true;
+    /** An end in order does not look different from a cut where a body has no length and no chunks. */
+    private synchronized void ended() {
+        boolean marked = isHttp2()
+                || !isStream()
+                || header("Transfer-Encoding")
+                        .or(() -> header("Content-Length"))
+                        .isPresent();
+        over(marked ? State.IN_ORDER : State.BROKEN, "it was closed, and nothing marks the end of its body");
+    }
+
+    private synchronized void took(byte[] part) {
+        if (state != State.OPEN) {
+            return;
+        }
+        Duration gap = touched();
+        if (firstByte.isPresent() && gap.compareTo(APART) > 0) {
+            gaps++;
+            allGaps = allGaps.plus(gap);
+            longestGap = gap.compareTo(longestGap) > 0 ? gap : longestGap;
+        }
         try {
-            for (ByteBuffer each : buffers) {
-                parser.read(each);
+            if (header("Content-Encoding").filter("gzip"::equals).isPresent()) {
+                inflate(part);
+            } else {
+                read(part, part.length);
             }
-        } catch (OversizedEventException e) {
+        } catch (OversizedEventException | DataFormatException e) {
             over(State.BROKEN, e.toString());
+            cut();
         }
     }
 
-    private void touched() {
-        Duration now = sinceBegin();
-        if (now.minus(lastByte).compareTo(longestSilence) > 0) {
-            longestSilence = now.minus(lastByte);
+    private void read(byte[] plain, int length) throws OversizedEventException {
+        firstByte = firstByte.or(() -> Optional.of(lastByte));
+        parser.read(ByteBuffer.wrap(plain, 0, length));
+    }
+
+    private void inflate(byte[] compressed) throws OversizedEventException, DataFormatException {
+        int head = Math.min(gzipHead, compressed.length);
+        gzipHead -= head;
+        inflater.setInput(compressed, head, compressed.length - head);
+        byte[] part = new byte[8192];
+        for (int count = inflater.inflate(part); count > 0; count = inflater.inflate(part)) {
+            read(part, count);
         }
+    }
+
+    /** Returns how long nothing had come. */
+    private Duration touched() {
+        Duration now = sinceBegin();
+        Duration silence = now.minus(lastByte);
+        longestSilence = silence.compareTo(longestSilence) > 0 ? silence : longestSilence;
         lastByte = now;
         notifyAll();
+        return silence;
     }
 
     private synchronized void arrived(SseEvent event) {
-        if (arrivals.size() < MOST_EVENTS) {
-            Optional<Envelope> message = ENVELOPES.read(event.data()) instanceof EnvelopeReader.Single single
-                    ? Optional.of(single.message())
-                    : Optional.empty();
-            arrivals.add(new Arrival(event, message, sinceBegin()));
+        Optional<Envelope> message = ENVELOPES.read(event.data()) instanceof EnvelopeReader.Single single
+                ? Optional.of(single.message())
+                : Optional.empty();
+        lastId = event.id().or(() -> lastId);
+        arrivals.add(new Arrival(event, message, sinceBegin()));
+        kept += event.data().length;
+        while (kept > MOST_BYTES || arrivals.size() > MOST_EVENTS) {
+            kept -= arrivals.remove(0).event().data().length;
         }
     }
 
@@ -169,11 +190,7 @@ final class TimedResponse {
     /** Closes the connection in the middle, without a word. */
     void cut() {
         over(State.LEFT, "");
-        Runnable how;
-        synchronized (this) {
-            how = leave;
-        }
-        how.run();
+        CompletableFuture<?> unused = leave.thenAccept(Runnable::run);
     }
 
     /** Waits until something is true of it; false if it is not by then. */
@@ -207,18 +224,23 @@ final class TimedResponse {
         return head.isPresent() || isOver();
     }
 
-    /** Whether the first byte of its body has come. */
-    synchronized boolean hasBody() {
-        return body;
+    /** When the first byte of its body came. */
+    synchronized Optional<Duration> firstByte() {
+        return firstByte;
     }
 
     synchronized boolean isInOrder() {
-        return state == State.IN_ORDER;
+        return state == State.IN_ORDER && isGood();
     }
 
     /** Whether something broke it that was not us: its connection ended, or a hop has given up waiting for its head. */
     synchronized boolean isBroken() {
-        return state == State.BROKEN || status() == 408 || status() == 502 || status() == 504;
+        return state == State.BROKEN || GIVEN_UP.contains(status());
+    }
+
+    /** Whether its head says that there is no such response, be it late. */
+    synchronized boolean isRefused() {
+        return head.isPresent() && !isGood() && !isBroken();
     }
 
     /** The status; 0 while no head has come. */
@@ -258,6 +280,11 @@ final class TimedResponse {
         return Math.abs(age().toMillis() - other.toMillis()) <= Math.max(200, other.toMillis() / 10);
     }
 
+    /** Whether bytes of its body came before its end. */
+    synchronized boolean isLive() {
+        return firstByte.isPresent() && (state == State.OPEN || silence().compareTo(APART) > 0);
+    }
+
     /** How long nothing has come, or had come when it ended. */
     synchronized Duration silence() {
         return age().minus(lastByte);
@@ -273,11 +300,12 @@ final class TimedResponse {
         return silence().compareTo(longestSilence.multipliedBy(5).dividedBy(4).plusMillis(100)) <= 0;
     }
 
-    /** Whether it is open, and nothing comes any more though something came in a rhythm. */
+    /** Whether it is open, and nothing comes any more though its bytes came in a rhythm. */
     synchronized boolean hangs() {
         return state == State.OPEN
-                && longestSilence.compareTo(RHYTHM) > 0
-                && silence().compareTo(longestSilence.multipliedBy(3)) > 0;
+                && gaps >= RHYTHM
+                && longestGap.compareTo(allGaps.multipliedBy(2).dividedBy(gaps)) <= 0
+                && silence().compareTo(longestGap.multipliedBy(3).plusSeconds(1)) > 0;
     }
 
     synchronized List<Arrival> arrivals() {
@@ -297,9 +325,8 @@ final class TimedResponse {
     }
 
     /** The last event id that it gave; empty where there is none. */
-    Optional<String> lastId() {
-        List<String> ids = ids();
-        return ids.isEmpty() ? Optional.empty() : Optional.of(ids.get(ids.size() - 1));
+    synchronized Optional<String> lastId() {
+        return lastId;
     }
 
     /** Whether its first event does nothing but give an id, so that there is one to come back with at once. */

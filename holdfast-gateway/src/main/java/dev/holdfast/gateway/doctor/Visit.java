@@ -1,5 +1,8 @@
 package dev.holdfast.gateway.doctor;
 
+import static dev.holdfast.gateway.doctor.Verdict.problem;
+import static dev.holdfast.gateway.doctor.Verdict.text;
+import static dev.holdfast.gateway.doctor.Verdict.unknown;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.holdfast.client.wire.Origin;
@@ -11,11 +14,20 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Predicate;
 
 /** One session at a server, as an ordinary client has it: over Streamable HTTP, or over HTTP+SSE. For one thread. */
 final class Visit {
+    /** What has become of a session. */
+    enum Fate {
+        KEPT,
+        LOST,
+        /** It was neither confirmed nor denied. */
+        UNKNOWN
+    }
+
     /** What became of the attempt to open a session. */
     sealed interface Opening {}
 
@@ -41,6 +53,16 @@ final class Visit {
         boolean isTaken() {
             return response.isGood();
         }
+
+        /** Whether it says that there is no such session. */
+        boolean isLost() {
+            return status() == 404 || status() == 400;
+        }
+
+        /** Whether nothing was said in time, here or at a hop behind. */
+        boolean isLate() {
+            return (status() == 0 && !response.isOver()) || status() == 408 || status() == 504;
+        }
     }
 
     /** How long a server may take to open a session, which may have to start a process for that. */
@@ -52,8 +74,8 @@ final class Visit {
 
     private static final Duration PAUSE = Duration.ofMillis(400);
 
-    /** What clients send that take compressed answers, as browsers do, and Node. */
-    static final Map<String, String> COMPRESSED = Map.of("Accept-Encoding", "gzip, deflate, br");
+    /** What clients send that take compressed answers, as browsers do, and Node; they take others too. */
+    static final Map<String, String> COMPRESSED = Map.of("Accept-Encoding", "gzip");
 
     private static final String SESSION = "Mcp-Session-Id";
     private static final String REVISION = "2025-11-25";
@@ -66,7 +88,7 @@ final class Visit {
     /** Over HTTP+SSE, where all answers come. */
     private Optional<TimedResponse> answers;
 
-    private int ids;
+    private final AtomicInteger ids = new AtomicInteger();
 
     private Visit(Way way, URI posts, Map<String, String> marks, byte[] welcome, Optional<TimedResponse> answers) {
         this.way = way;
@@ -81,8 +103,7 @@ final class Visit {
         TimedResponse answer = way.post(way.uri(), Map.of(), initialize(REVISION));
         if (!answer.within(OPENING, each -> each.answer(0).isPresent() || each.isOver()) && !answer.hasHead()) {
             answer.cut();
-            return none(
-                    "initialize was not answered within " + Verdict.text(OPENING), "is that the URL of an MCP server?");
+            return none("initialize was not answered within " + text(OPENING), "is that the URL of an MCP server?");
         }
         if (answer.status() == 400 || answer.status() == 404 || answer.status() == 405) {
             return openSse(way, answer);
@@ -101,20 +122,20 @@ final class Visit {
     private static Opening openSse(Way way, TimedResponse refusal) {
         TimedResponse stream = way.send("GET", way.uri(), Map.of());
         stream.within(PATIENCE, each -> endpoint(each).isPresent() || each.isOver());
-        Optional<URI> posts = endpoint(stream).map(named -> Origin.resolve(way.uri(), named));
-        if (posts.filter(uri -> !Origin.of(uri).equals(Origin.of(way.uri()))).isPresent()) {
-            stream.cut();
-            return none("the server names another address to post to", "let it name a path: --base-url");
-        }
+        Optional<URI> posts = endpoint(stream).flatMap(named -> at(way.uri(), named));
         if (posts.isEmpty()) {
             stream.cut();
-            if (stream.isGood() && stream.isStream()) {
-                return new NotOpened(Verdict.problem(
-                        "buffering",
-                        "the first event of a stream over HTTP+SSE has not come within " + Verdict.text(PATIENCE),
-                        "something on the way holds streams back: " + Verdict.UNBUFFER));
+            if (!stream.isGood() || !stream.isStream()) {
+                return refused(stream.isGood() ? stream : refusal);
             }
-            return stream.isGood() ? refused(stream) : refused(refusal);
+            return stream.firstByte().isPresent()
+                    ? none(
+                            "the first event over HTTP+SSE does not say where to post: its data are no URL of this server",
+                            "the server has to name a path there (Holdfast: --base-url, --message-path)")
+                    : new NotOpened(problem(
+                            "buffering",
+                            "the first event of a stream over HTTP+SSE has not come within " + text(PATIENCE),
+                            "something on the way holds streams back: " + Verdict.UNBUFFER));
         }
         TimedResponse unused = way.post(posts.get(), Map.of(), initialize(SSE_REVISION));
         stream.within(OPENING, each -> each.answer(0).isPresent() || each.isOver());
@@ -129,6 +150,17 @@ final class Visit {
                 .filter(event -> event.name().equals("endpoint"))
                 .findFirst()
                 .map(event -> new String(event.data(), UTF_8).strip());
+    }
+
+    /** Where a reference leads, if that is the same server: credentials go nowhere else. */
+    private static Optional<URI> at(URI base, String reference) {
+        try {
+            URI place = Origin.resolve(base, reference);
+            return Optional.of(place)
+                    .filter(it -> !reference.isEmpty() && Origin.of(it).equals(Origin.of(base)));
+        } catch (IllegalArgumentException e) {
+            return Optional.empty();
+        }
     }
 
     private static Optional<byte[]> welcome(TimedResponse answer) {
@@ -154,12 +186,13 @@ final class Visit {
     }
 
     private static Opening none(String why, String advice) {
-        return new NotOpened(Verdict.unknown("session", why, advice));
+        return new NotOpened(unknown("session", why, advice));
     }
 
     private Opening begun() {
         TimedResponse taken = way.post(posts, marks, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
         taken.within(PATIENCE, TimedResponse::isOver);
+        way.open().add(this);
         return new Opened(this);
     }
 
@@ -243,7 +276,7 @@ final class Visit {
     }
 
     private Echo ping(Way by, URI at, Map<String, String> headers, int padding) {
-        int id = ++ids;
+        int id = ids.incrementAndGet();
         String params = padding == 0 ? "{}" : "{\"_meta\":{\"padding\":\"" + "a".repeat(padding) + "\"}}";
         Predicate<TimedResponse> answered = each -> each.answer(id).isPresent() || each.isOver();
         Duration patience = padding == 0 ? PATIENCE : UPLOAD;
@@ -261,23 +294,23 @@ final class Visit {
 
     /** Sends a ping whose answer nobody waits for. */
     void pingAway() {
-        TimedResponse unused = way.post(posts, marks, request(++ids, "ping", "{}"));
+        TimedResponse unused = way.post(posts, marks, request(ids.incrementAndGet(), "ping", "{}"));
     }
 
     /** Pings until the session is refused, or for a while: some servers notice a cut by their next message only. */
-    Echo lastPing(Duration longest) {
+    Fate fate(Duration longest) {
         long deadline = System.nanoTime() + longest.toNanos();
         Echo last = ping();
-        while (last.isTaken() && System.nanoTime() < deadline) {
+        while (!last.isLost() && System.nanoTime() < deadline) {
             LockSupport.parkNanos(PAUSE.toNanos());
             last = ping();
         }
-        return last;
+        return last.isLost() ? Fate.LOST : last.isTaken() ? Fate.KEPT : Fate.UNKNOWN;
     }
 
     /** Calls a tool that tells its progress; its answer is watched, not awaited. */
     TimedResponse call(Tool tool) {
-        int id = ++ids;
+        int id = ids.incrementAndGet();
         TimedResponse response = way.post(
                 posts,
                 marks,
@@ -291,12 +324,13 @@ final class Visit {
 
     /** The id of the request that was sent last. */
     int lastId() {
-        return ids;
+        return ids.get();
     }
 
     /** Ends the session in order; the status is 0 where there is nothing to end. */
     int end() {
         answers.ifPresent(TimedResponse::cut);
+        way.open().remove(this);
         if (isSse() || !hasSession()) {
             return 0;
         }
