@@ -1,5 +1,6 @@
 package dev.holdfast;
 
+import java.lang.ref.WeakReference;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -15,6 +16,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -47,7 +49,7 @@ public final class ByteBudget {
     private final long reserve;
     private final Duration turn;
     /** Replaced as a whole, and never modified: each request reads it without a lock. */
-    private volatile LongSupplier[] parts = {};
+    private volatile Part[] parts = {};
 
     private final ReentrantLock lock = new ReentrantLock();
     private final Deque<Wait> waiting = new ArrayDeque<>();
@@ -60,6 +62,9 @@ public final class ByteBudget {
     private final AtomicLong taken = new AtomicLong();
 
     private final AtomicLong inputs = new AtomicLong();
+
+    /** What one owner takes, for as long as there is that owner. */
+    private record Part(WeakReference<?> owner, LongSupplier amount) {}
 
     /** One wait of one message. */
     private static final class Wait {
@@ -84,7 +89,7 @@ public final class ByteBudget {
         this.limit = limit;
         this.reserve = reserve;
         this.turn = turn;
-        count(inputs::get);
+        count(this, inputs::get);
     }
 
     /**
@@ -102,16 +107,18 @@ public final class ByteBudget {
     }
 
     /**
-     * Adds a part of the node, for as long as this budget lives.
+     * Adds a part of the node, until nobody holds on to its owner any more: engines come and go, and their budget stays.
      *
-     * @param part how many bytes it takes now; counts for at most two fifths of the budget, since a larger part was configured so
+     * @param amount how many bytes the owner takes now, and does not hold on to it; counts for at most two fifths of the budget, since
+     *     a larger part was configured so
      */
-    public void count(LongSupplier part) {
+    public void count(Object owner, LongSupplier amount) {
         lock.lock();
         try {
-            LongSupplier[] more = Arrays.copyOf(parts, parts.length + 1);
-            more[parts.length] = part;
-            parts = more;
+            parts = Stream.concat(
+                            Arrays.stream(parts).filter(part -> part.owner.get() != null),
+                            Stream.of(new Part(new WeakReference<>(owner), amount)))
+                    .toArray(Part[]::new);
         } finally {
             lock.unlock();
         }
@@ -120,8 +127,8 @@ public final class ByteBudget {
     /** How many bytes are taken of it. */
     public long taken() {
         long all = taken.get();
-        for (LongSupplier part : parts) {
-            all += Math.min(part.getAsLong(), limit / EIGHTHS_OF_HEAP * 2);
+        for (Part part : parts) {
+            all += part.owner.get() == null ? 0 : Math.min(part.amount.getAsLong(), limit / EIGHTHS_OF_HEAP * 2);
         }
         return all;
     }

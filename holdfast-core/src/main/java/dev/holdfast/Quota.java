@@ -40,7 +40,7 @@ public final class Quota {
         this.share = limit / 100 * sharePercent + (limit % 100 * sharePercent + 99) / 100;
         this.full = Optional.of(full);
         this.whole = whole;
-        whole.count(taken::get);
+        whole.count(this, taken::get);
     }
 
     /** Takes an amount; empty if it is taken, else why it is not. */

@@ -127,8 +127,8 @@ class ByteBudgetTest {
         ByteBudget room = new ByteBudget(10 * COST, COST, LONG);
         AtomicLong history = new AtomicLong(4 * COST);
         AtomicLong requests = new AtomicLong(4 * COST);
-        room.count(history::get);
-        room.count(requests::get);
+        room.count(history, history::get);
+        room.count(requests, requests::get);
         reader(room, "within", SIZE);
         reader(room, "beyond", SIZE).hold(2 * SIZE, () -> going.add("more"));
         assertThat(going).containsExactly("within", "beyond");
@@ -158,7 +158,7 @@ class ByteBudgetTest {
     void largeRequestsLeaveRoomForAMessageAndSmallOnesFindIt() {
         ByteBudget room = new ByteBudget(10 * COST, 2 * COST, LONG);
         Quota requests = new Quota(4 * COST, 100, Refusal.BODY_ROOM, room);
-        room.count(() -> 4 * COST);
+        room.count(room, () -> 4 * COST);
         reader(room, "message", SIZE);
 
         assertThat(requests.takeLarge("", 3 * COST)).isEmpty();

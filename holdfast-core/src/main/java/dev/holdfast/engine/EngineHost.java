@@ -73,8 +73,12 @@ final class EngineHost extends SessionHost implements ClusterMembership.Host {
     private static Backend limited(
             SessionEngineBuilder builder, ScheduledExecutorService scheduler, EngineClock clock, LiveSessions live) {
         int most = builder.backend.mostConnections();
-        if (most == Integer.MAX_VALUE) {
-            return builder.backend;
+        Backend backend = builder.group
+                .places(most)
+                .<Backend>map(shared -> new LimitedBackend(builder.backend, shared, builder.messages))
+                .orElse(builder.backend);
+        if (most == Integer.MAX_VALUE || builder.group.allows(most)) {
+            return backend;
         }
         Quota quota = new Quota(most, builder.nodeLimits.principalShare(), Refusal.BACKENDS);
         LimitedBackend.BackendPlaces places = new LimitedBackend.BackendPlaces(
@@ -83,7 +87,7 @@ final class EngineHost extends SessionHost implements ClusterMembership.Host {
                 clock::now,
                 scheduler,
                 builder.executor);
-        return new LimitedBackend(builder.backend, places, builder.messages);
+        return new LimitedBackend(backend, places, builder.messages);
     }
 
     @Override

@@ -21,6 +21,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Predicate;
 import java.util.function.ToLongFunction;
 
 /**
@@ -31,11 +32,13 @@ import java.util.function.ToLongFunction;
  *
  * <p>Counting is safe for use by any thread, under a lock too; one thread at a time makes room, outside of one.
  */
-final class NodeMemory implements StreamSetting.NodeTotal {
+final class NodeMemory implements StreamSetting.NodeTotal, EngineGroup.Kept {
     /** How much more room is made than is needed, so that it is not needed again at once: this part of the limit. */
     private static final int SLACK = 16;
 
     private final LiveSessions live;
+    private final EngineGroup group;
+    private final boolean shares;
     private final int principalShare;
     private final Measure bytes;
     private final Measure events;
@@ -47,12 +50,29 @@ final class NodeMemory implements StreamSetting.NodeTotal {
     private final Queue<Share> cut = new ConcurrentLinkedQueue<>();
 
     /** One of the two things that are counted. */
-    private record Measure(AtomicLong total, long limit, ToLongFunction<LiveSession> share) {
+    private final class Measure {
+        private final AtomicLong total = new AtomicLong();
+        private final long most;
+        private final ToLongFunction<EngineGroup.Kept> kept;
+        private final ToLongFunction<LiveSession> share;
+
+        private Measure(long most, ToLongFunction<EngineGroup.Kept> kept, ToLongFunction<LiveSession> share) {
+            this.most = most;
+            this.kept = kept;
+            this.share = share;
+        }
+
+        /** What other engines of the process leave of it, or this one's part at least. */
+        private long limit() {
+            return group.room(NodeMemory.this, most, kept);
+        }
+
         private boolean exceeded() {
-            return total.get() > limit;
+            return total.get() > limit();
         }
 
         private long excess() {
+            long limit = limit();
             return total.get() - (limit - limit / SLACK);
         }
 
@@ -66,19 +86,37 @@ final class NodeMemory implements StreamSetting.NodeTotal {
     /** What a session has of a measure. */
     private record Share(LiveSession session, long size) {}
 
-    NodeMemory(LiveSessions live, NodeLimits limits, ByteBudget budget) {
+    /**
+     * @param release ends a connection that nobody uses, of a principal, or of any for the empty one, so that another engine has room
+     */
+    NodeMemory(LiveSessions live, NodeLimits limits, ByteBudget budget, EngineGroup group, Predicate<String> release) {
+        this.group = group;
+        this.shares = group != EngineGroup.NONE;
         this.live = live;
         this.principalShare = limits.principalShare();
-        this.bytes = new Measure(new AtomicLong(), limits.historyBytes(), LiveSession::weight);
-        this.events = new Measure(new AtomicLong(), limits.historyEvents(), LiveSession::events);
-        budget.count(bytes.total::get);
-        budget.count(() -> unread(leaving) + unread(cut));
+        this.bytes = new Measure(limits.historyBytes(), EngineGroup.Kept::bytes, LiveSession::weight);
+        this.events = new Measure(limits.historyEvents(), EngineGroup.Kept::events, LiveSession::events);
+        group.join(this, live::size, release);
+        budget.count(this, bytes.total::get);
+        Queue<Share> ended = leaving;
+        Queue<Share> closed = cut;
+        budget.count(this, () -> unread(ended) + unread(closed));
+    }
+
+    /** Keeps nothing any more. */
+    void close() {
+        group.leave(this);
+        leaving.clear();
+        cut.clear();
     }
 
     @Override
     public boolean add(long moreBytes, long moreEvents) {
-        boolean tooManyBytes = bytes.total.addAndGet(moreBytes) > bytes.limit;
-        return events.total.addAndGet(moreEvents) > events.limit || tooManyBytes;
+        long allBytes = bytes.total.addAndGet(moreBytes);
+        long allEvents = events.total.addAndGet(moreEvents);
+        return allBytes > bytes.most
+                || allEvents > events.most
+                || (shares && (allBytes > bytes.limit() || allEvents > events.limit()));
     }
 
     @Override
@@ -86,11 +124,13 @@ final class NodeMemory implements StreamSetting.NodeTotal {
         dropped.increment();
     }
 
-    long bytes() {
+    @Override
+    public long bytes() {
         return bytes.total.get();
     }
 
-    long events() {
+    @Override
+    public long events() {
         return events.total.get();
     }
 
@@ -127,7 +167,7 @@ final class NodeMemory implements StreamSetting.NodeTotal {
     private boolean makeRoom(Measure measure, Leveller leveller) {
         Set<LiveSession> atTheirLeast = new HashSet<>();
         while (measure.exceeded()) {
-            List<Share> shares = first(shares(measure), measure.limit);
+            List<Share> shares = first(shares(measure), measure.limit());
             long fair = measure.fair(shares);
             List<Share> above = shares.stream()
                     .filter(share -> share.size > fair && !atTheirLeast.contains(share.session))
@@ -208,7 +248,7 @@ final class NodeMemory implements StreamSetting.NodeTotal {
     private void letLeave(Share ended) {
         leaving.addLast(ended);
         long sum = unread(leaving);
-        while (leaving.size() > 1 && sum > bytes.limit / 2) {
+        while (leaving.size() > 1 && sum > bytes.limit() / 2) {
             Share oldest = leaving.removeFirst();
             cut.add(oldest);
             oldest.session.readers().cut();

@@ -81,7 +81,8 @@ public final class SessionEngine implements AutoCloseable {
         this.releaseOwned = scheduling.release();
         this.live = new LiveSessions(limits);
         ParkedSessions parked = new ParkedSessions(limits);
-        this.memory = new NodeMemory(live, limits, budget);
+        this.memory = new NodeMemory(
+                live, limits, budget, builder.group, principal -> live.releaseBackend(principal, clock.now()));
         this.drain = new Drain(live, clock, scheduler);
         this.host =
                 new EngineHost(builder, scheduler, clock, telemetry, live, parked, memory, drain, this::terminateAny);
@@ -340,6 +341,7 @@ public final class SessionEngine implements AutoCloseable {
     public void close() {
         drain(Duration.ZERO).toCompletableFuture().join();
         sweeping.cancel(false);
+        memory.close();
         releaseOwned.run();
     }
 

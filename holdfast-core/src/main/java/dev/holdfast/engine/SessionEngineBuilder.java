@@ -28,6 +28,7 @@ public final class SessionEngineBuilder {
     SessionLimits limits = SessionLimits.DEFAULT;
     NodeLimits nodeLimits = NodeLimits.DEFAULT;
     ByteBudget budget = ByteBudget.ofHeap();
+    EngineGroup group = EngineGroup.NONE;
     SessionLifecycleListener listener = SessionLifecycleListener.NONE;
     CallListener calls = CallListener.NONE;
     LongSupplier clock = System::nanoTime;
@@ -69,6 +70,12 @@ public final class SessionEngineBuilder {
      */
     public SessionEngineBuilder budget(ByteBudget value) {
         budget = Objects.requireNonNull(value, "budget");
+        return this;
+    }
+
+    /** The other engines of this process, with which it shares what the machine has. Default: there are none. */
+    public SessionEngineBuilder group(EngineGroup value) {
+        group = Objects.requireNonNull(value, "group");
         return this;
     }
 

@@ -27,7 +27,7 @@ final class RequestRoom {
     /** A room as large as that for messages from servers. */
     RequestRoom(ByteBudget budget) {
         this.limit = budget.reserve();
-        budget.count(taken::get);
+        budget.count(this, taken::get);
     }
 
     /** What the messages of one session take. */

@@ -1,0 +1,84 @@
+package dev.holdfast.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AutoClose;
+import org.junit.jupiter.api.Test;
+
+/** What engines of one process share. */
+class EngineGroupTest {
+    private static final long LIMIT = 900;
+    private static final int MOST_OF_IT = 800;
+
+    @AutoClose("shutdownNow")
+    private final ScheduledExecutorService clock = Executors.newScheduledThreadPool(1);
+
+    private final EngineGroup group = new EngineGroup(3, 100, System::nanoTime, clock, Runnable::run);
+
+    /** An engine whose sessions keep so much. */
+    private record Sessions(AtomicInteger kept) implements EngineGroup.Kept {
+        Sessions(int kept) {
+            this(new AtomicInteger(kept));
+        }
+
+        @Override
+        public long bytes() {
+            return kept.get();
+        }
+
+        @Override
+        public long events() {
+            return kept.get();
+        }
+    }
+
+    private long room(Sessions engine) {
+        return group.room(engine, LIMIT, EngineGroup.Kept::bytes);
+    }
+
+    private Sessions joined(int kept) {
+        Sessions engine = new Sessions(kept);
+        group.join(engine, () -> 0, principal -> false);
+        return engine;
+    }
+
+    @Test
+    void anEngineMayKeepWhatTheOthersLeaveAndItsPartInAnyCase() {
+        Sessions busy = joined(MOST_OF_IT);
+        assertThat(room(busy)).isEqualTo(LIMIT);
+
+        Sessions idle = joined(100);
+        Sessions other = joined(0);
+
+        assertThat(List.of(room(busy), room(idle), room(other))).containsExactly(800L, 300L, 300L);
+        group.leave(busy);
+        assertThat(List.of(room(idle), room(other))).containsExactly(900L, 800L);
+    }
+
+    @Test
+    void theEngineWithMostSessionsMakesRoomForTheOthers() {
+        AtomicInteger asked = new AtomicInteger();
+        group.join(new Sessions(0), () -> 1, principal -> asked.compareAndSet(0, 1));
+        group.join(new Sessions(0), () -> 5, principal -> asked.compareAndSet(0, 5));
+        LimitedBackend.BackendPlaces places = group.places(3).orElseThrow();
+        for (int i = 0; i < 4; i++) {
+            places.ask("", Duration.ZERO);
+        }
+
+        assertThat(asked).hasValue(5);
+    }
+
+    @Test
+    void aBackendWithoutALimitOfItsOwnTakesNoPlace() {
+        assertThat(group.places(Integer.MAX_VALUE)).isEmpty();
+        assertThat(group.allows(2)).isFalse();
+        assertThat(group.allows(3)).isTrue();
+        assertThat(EngineGroup.NONE.places(2)).isEmpty();
+        assertThat(EngineGroup.NONE.allows(3)).isFalse();
+    }
+}
