@@ -75,7 +75,7 @@ public final class SessionEngine implements AutoCloseable {
         this.sweepInterval = builder.sweepInterval;
         this.parkNanos = builder.parkAfter.toNanos();
         this.clock = new EngineClock(builder.clock, builder.wallClock, builder.sweepInterval);
-        this.telemetry = new Telemetry(builder.listener, builder.calls, builder.clock);
+        this.telemetry = new Telemetry(builder.serverName, builder.listener, builder.calls, builder.clock);
         SessionEngineBuilder.Scheduling scheduling = builder.scheduling();
         this.scheduler = scheduling.scheduler();
         this.releaseOwned = scheduling.release();

@@ -29,6 +29,7 @@ public final class SessionEngineBuilder {
     NodeLimits nodeLimits = NodeLimits.DEFAULT;
     ByteBudget budget = ByteBudget.ofHeap();
     EngineGroup group = EngineGroup.NONE;
+    String serverName = "";
     SessionLifecycleListener listener = SessionLifecycleListener.NONE;
     CallListener calls = CallListener.NONE;
     LongSupplier clock = System::nanoTime;
@@ -76,6 +77,12 @@ public final class SessionEngineBuilder {
     /** The other engines of this process, with which it shares what the machine has. Default: there are none. */
     public SessionEngineBuilder group(EngineGroup value) {
         group = Objects.requireNonNull(value, "group");
+        return this;
+    }
+
+    /** What the lines of the access log call the server, where a process has others. Default empty: nothing. */
+    public SessionEngineBuilder serverName(String value) {
+        serverName = Objects.requireNonNull(value, "serverName");
         return this;
     }
 

@@ -29,6 +29,9 @@ final class AccessLog {
     private static final int MOST_CHARS = 64;
     private static final String TOOLS_CALL = "tools/call";
 
+    /** How a line names the server; empty where there are no others. */
+    private final String server;
+
     private final LogThrottle begun;
     private final LogThrottle ended;
 
@@ -43,7 +46,8 @@ final class AccessLog {
             long since,
             long now) {}
 
-    AccessLog(LongSupplier clock) {
+    AccessLog(String server, LongSupplier clock) {
+        this.server = server.isEmpty() ? "" : " server=" + quoted(server);
         this.begun = new LogThrottle(MOST_LINES, clock);
         this.ended = new LogThrottle(MOST_LINES, clock);
     }
@@ -100,7 +104,7 @@ final class AccessLog {
                 "session {}: ended in the store {} principal={}: {}{}",
                 shortId,
                 coded(why),
-                quoted(principal),
+                who(principal),
                 because,
                 more));
     }
@@ -113,9 +117,14 @@ final class AccessLog {
         return Duration.ofNanos(nanos).toSeconds() + "s";
     }
 
-    private static String who(Subject subject) {
+    private String who(Subject subject) {
         return "client=" + quoted(subject.client.name()) + " version=" + quoted(subject.client.version())
-                + " principal=" + quoted(subject.principal);
+                + " principal=" + who(subject.principal);
+    }
+
+    /** The principal, and of which server's sessions one is its. */
+    private String who(String principal) {
+        return quoted(principal) + server;
     }
 
     private static String quoted(String text) {
@@ -155,7 +164,7 @@ final class AccessLog {
      *
      * @param other who follows it too
      */
-    static CallWatch follow(
+    CallWatch follow(
             String shortId,
             String principal,
             MessageFactory messages,
@@ -166,8 +175,8 @@ final class AccessLog {
         boolean tool = request.method().equals(TOOLS_CALL);
         String what =
                 "method=" + quoted(request.method()) + (tool ? " tool=" + quoted(messages.name(request.bytes())) : "");
-        String who = quoted(principal);
-        return new Followed(shortId, what, who, again, messages, clock, clock.getAsLong(), new AtomicInteger(), other);
+        return new Followed(
+                shortId, what, who(principal), again, messages, clock, clock.getAsLong(), new AtomicInteger(), other);
     }
 
     /** Writes the line of a request when that is over. */

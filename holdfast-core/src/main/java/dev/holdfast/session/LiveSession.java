@@ -104,7 +104,7 @@ public final class LiveSession extends SessionCore implements Session {
     CallWatch watch(InboundMessage request, boolean again) {
         CallWatch watch = host.telemetry.started(this, request);
         return AccessLog.tellsCalls()
-                ? AccessLog.follow(shortId(), principal, host.messages, clock::now, request, again, watch)
+                ? host.telemetry.access.follow(shortId(), principal, host.messages, clock::now, request, again, watch)
                 : watch;
     }
 

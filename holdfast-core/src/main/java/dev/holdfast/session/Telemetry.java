@@ -57,14 +57,15 @@ public final class Telemetry {
     private final LogThrottle backendLines;
     private final LogThrottle changedLines;
     private final LogThrottle storeLines;
-    private final AccessLog access;
+    final AccessLog access;
     private final Map<EndReason, LongAdder> ended = new EnumMap<>(EndReason.class);
     private final Map<Refusal, Told> refused = new EnumMap<>(Refusal.class);
 
     /** How often something happened for one reason, and what of that the log tells. */
     private record Told(LongAdder count, LogThrottle lines) {}
 
-    public Telemetry(SessionLifecycleListener listener, CallListener calls, LongSupplier clock) {
+    /** @param server its name in the access log, empty for none */
+    public Telemetry(String server, SessionLifecycleListener listener, CallListener calls, LongSupplier clock) {
         this.listener = listener;
         this.calls = calls;
         this.detachedLines = new LogThrottle(MOST_LINES, clock);
@@ -73,7 +74,7 @@ public final class Telemetry {
         this.backendLines = new LogThrottle(MOST_LINES, clock);
         this.changedLines = new LogThrottle(MOST_LINES, clock);
         this.storeLines = new LogThrottle(MOST_LINES, clock);
-        this.access = new AccessLog(clock);
+        this.access = new AccessLog(server, clock);
         for (EndReason reason : EndReason.values()) {
             ended.put(reason, new LongAdder());
         }
