@@ -12,9 +12,11 @@ import dev.holdfast.spi.ListeningSink;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RequestId;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.WeakHashMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
@@ -43,7 +45,10 @@ public final class HintedBackend implements Backend {
 
     private final Backend backend;
     private final Duration timeout;
-    private final RepeatRules rules = new RepeatRules();
+    private volatile RepeatRules rules = new RepeatRules();
+    /** Those of servers before, for as long as there are connections to them. */
+    private final Set<RepeatRules> before = Collections.synchronizedSet(Collections.newSetFromMap(new WeakHashMap<>()));
+
     /** The principals for whom a list is on its way: many sessions are restored at once, and one answer is enough. */
     private final Set<String> asking = ConcurrentHashMap.newKeySet();
 
@@ -58,12 +63,22 @@ public final class HintedBackend implements Backend {
         this.timeout = timeout;
     }
 
+    /**
+     * Connections are opened to another server from now on, whose tools are not known yet. As long as there are connections to one before,
+     * a call may be run again only if the tools of both say so: it may be for either.
+     */
+    public void renew() {
+        before.add(rules);
+        rules = new RepeatRules();
+    }
+
     @Override
     public CompletionStage<Outcome> open(OpenRequest request, ListeningSink sink) {
+        RepeatRules taught = rules;
         return backend.open(request, sink)
                 .thenApply(outcome -> outcome instanceof Opened opened
                         ? new Opened(
-                                new Listening(opened, request, sink),
+                                new Listening(opened, request, sink, taught),
                                 opened.response(),
                                 opened.revision(),
                                 opened.sessionId())
@@ -72,7 +87,12 @@ public final class HintedBackend implements Backend {
 
     @Override
     public boolean mayBeRerun(InboundMessage request, String principal) {
-        return rules.harmless(principal, request);
+        if (!rules.harmless(principal, request)) {
+            return false;
+        }
+        synchronized (before) {
+            return before.stream().allMatch(old -> old.harmless(principal, request));
+        }
     }
 
     @Override
@@ -106,12 +126,15 @@ public final class HintedBackend implements Backend {
         private final String principal;
         private final String incarnation;
         private final ListeningSink listening;
+        /** What its server teaches: a later one has rules of its own. */
+        private final RepeatRules taught;
         /** How many questions may still be asked. */
         private final AtomicInteger left;
 
         private volatile @Nullable ToolQuestion latest;
 
-        private Listening(Opened opened, OpenRequest request, ListeningSink listening) {
+        private Listening(Opened opened, OpenRequest request, ListeningSink listening, RepeatRules taught) {
+            this.taught = taught;
             this.connection = opened.connection();
             this.principal = request.principal();
             this.incarnation = request.incarnation();
@@ -126,19 +149,19 @@ public final class HintedBackend implements Backend {
         @Override
         public void call(InboundMessage request, CallSink sink) {
             if (request.method().equals(RepeatRules.TOOLS_LIST)) {
-                connection.call(request, new Overheard(sink, principal));
+                connection.call(request, new Overheard(sink, taught, principal));
                 return;
             }
             connection.call(request, sink);
             // not earlier: on a server that works one request at a time, journal and call would wait for the list
-            if (left.get() > 0 && !rules.knows(principal) && asking.add(principal)) {
+            if (left.get() > 0 && !taught.knows(principal) && asking.add(principal)) {
                 ask();
             }
         }
 
         private void ask() {
             ToolQuestion asked = new ToolQuestion(
-                    connection, principal, incarnation + "-" + left.getAndDecrement(), listening.sessionId());
+                    connection, taught, principal, incarnation + "-" + left.getAndDecrement(), listening.sessionId());
             latest = asked;
             asked.over.orTimeout(timeout.toNanos(), TimeUnit.NANOSECONDS).whenComplete((done, late) -> {
                 if (late == null) {
@@ -178,19 +201,21 @@ public final class HintedBackend implements Backend {
     }
 
     /** The way back of one list: it is learned before its client can act on it. */
-    private final class Overheard implements CallSink {
+    private static final class Overheard implements CallSink {
         private final CallSink sink;
+        private final RepeatRules taught;
         private final String principal;
 
-        private Overheard(CallSink sink, String principal) {
+        private Overheard(CallSink sink, RepeatRules taught, String principal) {
             this.sink = sink;
+            this.taught = taught;
             this.principal = principal;
         }
 
         @Override
         public CompletionStage<Void> send(OutboundMessage message) {
             if (message.kind() == EventKind.RESPONSE) {
-                rules.learn(principal, message.bytes());
+                taught.learn(principal, message.bytes());
             }
             return sink.send(message);
         }
@@ -215,8 +240,9 @@ public final class HintedBackend implements Backend {
      * Asks a server for its tools, page after page, on nobody's behalf: the client sees neither the question nor the answer. It ends with
      * the last page, with an error, with its connection, or when its time is over.
      */
-    private final class ToolQuestion {
+    private static final class ToolQuestion {
         private final BackendConnection connection;
+        private final RepeatRules taught;
         private final String principal;
         private final String prefix;
         private final String sessionId;
@@ -226,8 +252,10 @@ public final class HintedBackend implements Backend {
         /**
          * @param name makes its ids different from those of other questions, on this connection and others
          */
-        private ToolQuestion(BackendConnection connection, String principal, String name, String sessionId) {
+        private ToolQuestion(
+                BackendConnection connection, RepeatRules taught, String principal, String name, String sessionId) {
             this.connection = connection;
+            this.taught = taught;
             this.principal = principal;
             this.prefix = "holdfast-tools-" + name + "-";
             this.sessionId = sessionId;
@@ -269,7 +297,7 @@ public final class HintedBackend implements Backend {
         private void answered(int number, OutboundMessage message) {
             Optional<String> cursor = Optional.empty();
             if (message.kind() == EventKind.RESPONSE) {
-                rules.learn(principal, message.bytes());
+                taught.learn(principal, message.bytes());
                 cursor = JsonPeek.string(message.bytes(), "result", "nextCursor");
             }
             if (cursor.isEmpty() || number == MOST_PAGES || over.isDone()) {

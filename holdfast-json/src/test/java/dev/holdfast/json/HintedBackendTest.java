@@ -338,6 +338,20 @@ class HintedBackendTest {
     }
 
     @Test
+    void whileThereAreConnectionsToAServerBeforeBothMustCallAToolHarmless() {
+        BackendConnection before = open(NOBODY);
+        list(NOBODY, readOnly("both"));
+        backend.renew();
+        assertThat(harmless(NOBODY, "both")).isFalse();
+
+        list(NOBODY, readOnly("both"), readOnly("late"));
+
+        assertThat(harmless(NOBODY, "both")).isTrue();
+        assertThat(harmless(NOBODY, "late")).isFalse();
+        before.close();
+    }
+
+    @Test
     void whatIsNoListPassesUntouched() {
         BackendConnection connection = open(NOBODY);
         Way way = new Way();

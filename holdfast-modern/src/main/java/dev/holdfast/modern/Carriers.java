@@ -75,9 +75,14 @@ public final class Carriers {
         private @Nullable Carrier carrier;
         /** How many requests wait for it. */
         private int waiting;
+        /** Whether its backend was another. */
+        private boolean old;
 
         /** Takes one more request; false if it has enough. */
         private boolean enter(Use use) {
+            if (old) {
+                return false;
+            }
             if (carrier != null) {
                 return carrier.enter();
             }
@@ -146,6 +151,16 @@ public final class Carriers {
     /** Ends none any more. */
     public void stop() {
         sweeping.cancel(false);
+    }
+
+    /** Carries requests by new ones from now on, for the backend is another; those that there are end when they are idle. */
+    public void renew() {
+        tools.clear();
+        places.values().forEach(all -> {
+            synchronized (all) {
+                all.forEach(place -> place.old = true);
+            }
+        });
     }
 
     private void sweep() {

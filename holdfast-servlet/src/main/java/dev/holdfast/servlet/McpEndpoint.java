@@ -77,6 +77,14 @@ public final class McpEndpoint {
         streamableHttp.start();
     }
 
+    /**
+     * Tells that the engine's backend opens connections to another server from now on: requests that name no session get one of those.
+     * Sessions keep theirs.
+     */
+    public void renew() {
+        streamableHttp.renew();
+    }
+
     /** Stops the heartbeats; open connections are ended by the engine's drain before. */
     public void stop() {
         clock.stop();

@@ -44,6 +44,11 @@ public final class McpServlet extends HttpServlet {
         return endpoint.admits(request, response);
     }
 
+    /** As {@link McpEndpoint#renew}. */
+    public void renew() {
+        endpoint.renew();
+    }
+
     /** How many streams are open. */
     public int openConnections() {
         return endpoint.openConnections();

@@ -86,6 +86,11 @@ final class ModernHttp {
         carriers.start();
     }
 
+    /** The backend is another for what begins. */
+    void renew() {
+        carriers.renew();
+    }
+
     /** Ends what it does by itself. */
     void stop() {
         carriers.stop();

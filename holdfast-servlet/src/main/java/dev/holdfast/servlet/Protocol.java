@@ -138,6 +138,11 @@ abstract class Protocol {
         modern.ifPresent(ModernHttp::start);
     }
 
+    /** The backend is another for what begins. */
+    final void renew() {
+        modern.ifPresent(ModernHttp::renew);
+    }
+
     /** Ends what it does by itself. */
     void stop() {
         modern.ifPresent(ModernHttp::stop);
