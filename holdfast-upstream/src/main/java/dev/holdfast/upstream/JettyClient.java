@@ -30,7 +30,9 @@ import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLHandshakeException;
 import org.eclipse.jetty.client.HttpClient;
 import org.eclipse.jetty.client.HttpProxy;
+import org.eclipse.jetty.client.Origin;
 import org.eclipse.jetty.client.ProxyAuthenticationProtocolHandler;
+import org.eclipse.jetty.client.ProxyConfiguration;
 import org.eclipse.jetty.client.RedirectProtocolHandler;
 import org.eclipse.jetty.client.Request;
 import org.eclipse.jetty.client.Response;
@@ -79,7 +81,8 @@ record JettyClient(HttpClient http, Executor threads) implements UpstreamHttp.Cl
         http.setMaxRequestsQueuedPerDestination(Integer.MAX_VALUE);
         http.setFollowRedirects(false);
         http.setHttpCookieStore(new HttpCookieStore.Empty());
-        by(ProxySelector.getDefault(), server, http);
+        JettyClient client = new JettyClient(http, threads);
+        client.reaches(server);
         try {
             http.start();
         } catch (Exception e) {
@@ -89,13 +92,31 @@ record JettyClient(HttpClient http, Executor threads) implements UpstreamHttp.Cl
         http.getProtocolHandlers().remove(RedirectProtocolHandler.NAME);
         http.getProtocolHandlers().remove(WWWAuthenticationProtocolHandler.NAME);
         http.getProtocolHandlers().remove(ProxyAuthenticationProtocolHandler.NAME);
-        return new JettyClient(http, threads);
+        return client;
     }
 
-    private static void by(ProxySelector proxies, URI server, HttpClient http) {
-        Proxy first = proxies.select(server).get(0);
-        if (first.type() == Proxy.Type.HTTP && first.address() instanceof InetSocketAddress proxy) {
-            http.getProxyConfiguration().addProxy(new HttpProxy(proxy.getHostString(), proxy.getPort()));
+    @Override
+    public void reaches(URI server) {
+        Proxy first = ProxySelector.getDefault().select(server).get(0);
+        ProxyConfiguration proxies = http.getProxyConfiguration();
+        boolean known = proxies.getProxies().stream().anyMatch(each -> ((ProxyOf) each).host.equals(server.getHost()));
+        if (!known && first.type() == Proxy.Type.HTTP && first.address() instanceof InetSocketAddress proxy) {
+            proxies.addProxy(new ProxyOf(proxy, server.getHost()));
+        }
+    }
+
+    /** The proxy for one host. */
+    private static final class ProxyOf extends HttpProxy {
+        private final String host;
+
+        private ProxyOf(InetSocketAddress proxy, String host) {
+            super(proxy.getHostString(), proxy.getPort());
+            this.host = host;
+        }
+
+        @Override
+        public boolean matches(Origin origin) {
+            return origin.getAddress().getHost().equalsIgnoreCase(host);
         }
     }
 

@@ -1,12 +1,11 @@
 package dev.holdfast.upstream;
 
 import dev.holdfast.client.RemoteServer;
-import dev.holdfast.client.Requests;
 import dev.holdfast.client.ServerSession;
 import dev.holdfast.client.ServerSession.Successor;
 import dev.holdfast.client.SessionOpener;
 import dev.holdfast.client.SessionOpener.Protocol;
-import dev.holdfast.client.wire.HttpSender;
+import dev.holdfast.client.wire.HttpResources;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.EnvelopeReader;
 import dev.holdfast.json.HintedBackend;
@@ -54,7 +53,12 @@ public final class UpstreamBackend implements Backend, AutoCloseable {
     static final EnvelopeReader ENVELOPES = EnvelopeReader.ofServer();
     private static final Logger log = LoggerFactory.getLogger(UpstreamBackend.class);
 
-    private final Backend sessions;
+    private final Sessions sessions;
+    /** Empty where headers are forwarded: without those of its client a server could show other tools, and no call is run again. */
+    private final Optional<HintedBackend> hinted;
+    /** The same, hinted or not. */
+    private final Backend backend;
+
     private final UpstreamHttp.Client client;
     private final Runnable clockEnd;
 
@@ -67,22 +71,15 @@ public final class UpstreamBackend implements Backend, AutoCloseable {
             clockEnd.run();
             throw e;
         }
-        HttpSender sender = new WatchedSender(client, knobs.url);
-        RemoteServer remote = RemoteServer.at(knobs.url, sender, clock, client.threads())
+        RemoteServer remote = RemoteServer.at(knobs.url, new WatchedSender(client, knobs.url), clock, client.threads())
                 .withLimits(knobs.limits)
                 .withRoom(knobs.budget)
-                .withDeliveryAtOnce();
+                .withDeliveryAtOnce()
+                .withRequests(knobs.requests());
         boolean forwards = !knobs.forwarded.names().isEmpty();
-        Backend server = new Sessions(
-                remote,
-                new RequestRoom(knobs.budget),
-                knobs.openTimeout,
-                forwards,
-                clock,
-                new RepeatRules(),
-                new ConcurrentHashMap<>());
-        // without the headers of its client a server could show other tools, and no call is run again
-        sessions = forwards ? server : new HintedBackend(server);
+        sessions = new Sessions(new Server(remote), new RequestRoom(knobs.budget), knobs.openTimeout, forwards, clock);
+        hinted = forwards ? Optional.empty() : Optional.of(new HintedBackend(sessions));
+        backend = hinted.<Backend>map(hints -> hints).orElse(sessions);
     }
 
     private static ScheduledExecutorService ownClock() {
@@ -109,22 +106,37 @@ public final class UpstreamBackend implements Backend, AutoCloseable {
 
     @Override
     public CompletionStage<Outcome> open(OpenRequest request, ListeningSink sink) {
-        return sessions.open(request, sink);
+        return backend.open(request, sink);
     }
 
     @Override
     public boolean mayBeRerun(InboundMessage request, String principal) {
-        return sessions.mayBeRerun(request, principal);
+        return backend.mayBeRerun(request, principal);
     }
 
     @Override
     public boolean existsOnce() {
-        return sessions.existsOnce();
+        return backend.existsOnce();
     }
 
     @Override
     public boolean needsContext() {
-        return sessions.needsContext();
+        return backend.needsContext();
+    }
+
+    /**
+     * Opens sessions at another server from now on, or with other headers; those that are open go on where they are.
+     *
+     * @param url as that of {@link #builder}
+     * @param headers as those of {@link UpstreamBackendBuilder#headers}
+     */
+    public void moveTo(URI url, Map<String, String> headers) {
+        UpstreamBackendBuilder next = builder(url).headers(headers);
+        client.reaches(url);
+        RemoteServer now = sessions.server.remote;
+        HttpResources by = now.resources().withHttp(new WatchedSender(client, url));
+        sessions.server = new Server(new RemoteServer(url, by, next.requests(), now.limits()));
+        hinted.ifPresent(HintedBackend::renew);
     }
 
     /**
@@ -141,44 +153,66 @@ public final class UpstreamBackend implements Backend, AutoCloseable {
     }
 
     /**
-     * Opens sessions at one server.
+     * Where sessions are opened.
      *
-     * @param server where, and by what
-     * @param room what the messages to it take
-     * @param openTimeout how long it may take to answer {@code initialize}
-     * @param forwards whether headers of requests are passed on to it
-     * @param clock ends what takes too long
      * @param rules what its tools say of themselves
      * @param successors what was opened in the place of lost sessions, by the ids that clients hold
      */
-    private record Sessions(
-            RemoteServer server,
-            RequestRoom room,
-            Duration openTimeout,
-            boolean forwards,
-            ScheduledExecutorService clock,
-            RepeatRules rules,
-            Map<String, Successor> successors)
-            implements Backend {
+    private record Server(RemoteServer remote, RepeatRules rules, Map<String, Successor> successors) {
+        private Server(RemoteServer remote) {
+            this(remote, new RepeatRules(), new ConcurrentHashMap<>());
+        }
+    }
+
+    /** Opens sessions. */
+    private static final class Sessions implements Backend {
         /** How long a session that was opened in the place of a lost one is kept for its client. */
         private static final long KEPT_SECONDS = 60;
 
+        private final RequestRoom room;
+        private final Duration openTimeout;
+        private final boolean forwards;
+        private final ScheduledExecutorService clock;
+        private volatile Server server;
+
+        /**
+         * Opens sessions at a server.
+         *
+         * @param room what the messages to it take
+         * @param openTimeout how long it may take to answer {@code initialize}
+         * @param forwards whether headers of requests are passed on to it
+         * @param clock ends what takes too long
+         */
+        private Sessions(
+                Server server,
+                RequestRoom room,
+                Duration openTimeout,
+                boolean forwards,
+                ScheduledExecutorService clock) {
+            this.server = server;
+            this.room = room;
+            this.openTimeout = openTimeout;
+            this.forwards = forwards;
+            this.clock = clock;
+        }
+
         @Override
         public CompletionStage<Outcome> open(OpenRequest request, ListeningSink sink) {
+            Server at = server;
             UpstreamConnection connection = new UpstreamConnection(
                     request,
                     // with headers of its own each client may be shown other tools
-                    forwards ? new RepeatRules() : rules,
+                    forwards ? new RepeatRules() : at.rules,
                     sink,
                     room.ofSession(),
                     // a session has its id once it is open
-                    next -> keep(sink.sessionId(), next),
+                    next -> keep(at, sink.sessionId(), next),
                     clock);
             Opening opening = new Opening(
                     request,
                     connection,
-                    server.withRequests(Requests.PLAIN.withCustomizer(connection)),
-                    Optional.ofNullable(successors.remove(sink.sessionId())),
+                    at.remote.withRequests(at.remote.requests().withCustomizer(connection)),
+                    Optional.ofNullable(at.successors.remove(sink.sessionId())),
                     clock,
                     new CompletableFuture<>());
             sink.onAnswer(connection::answer);
@@ -186,15 +220,15 @@ public final class UpstreamBackend implements Backend, AutoCloseable {
             return opening.begin(openTimeout);
         }
 
-        private void keep(String id, Successor next) {
-            successors.put(id, next);
-            Future<?> unused = clock.schedule(() -> successors.remove(id, next), KEPT_SECONDS, TimeUnit.SECONDS);
+        private void keep(Server at, String id, Successor next) {
+            at.successors.put(id, next);
+            Future<?> unused = clock.schedule(() -> at.successors.remove(id, next), KEPT_SECONDS, TimeUnit.SECONDS);
         }
 
         /** None where headers are forwarded: a process that was started again does not have those of the call. */
         @Override
         public boolean mayBeRerun(InboundMessage request, String principal) {
-            return !forwards && rules.harmless(principal, request);
+            return !forwards && server.rules.harmless(principal, request);
         }
 
         /** What it sends without being asked must not come once for each node. */

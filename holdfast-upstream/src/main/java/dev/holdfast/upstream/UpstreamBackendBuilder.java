@@ -2,8 +2,11 @@ package dev.holdfast.upstream;
 
 import dev.holdfast.ByteBudget;
 import dev.holdfast.client.ClientLimits;
+import dev.holdfast.client.Requests;
 import java.net.URI;
+import java.net.http.HttpRequest;
 import java.time.Duration;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.ScheduledExecutorService;
@@ -18,6 +21,7 @@ public final class UpstreamBackendBuilder {
     final URI url;
     UpstreamHttp http = UpstreamHttp.jdk();
     ForwardedHeaders forwarded = ForwardedHeaders.NONE;
+    private Map<String, String> headers = Map.of();
     Duration openTimeout = Duration.ofSeconds(30);
     ClientLimits limits = ClientLimits.DEFAULT;
     Optional<ScheduledExecutorService> scheduler = Optional.empty();
@@ -50,6 +54,35 @@ public final class UpstreamBackendBuilder {
     public UpstreamBackendBuilder forward(ForwardedHeaders value) {
         forwarded = Objects.requireNonNull(value, "forwarded");
         return this;
+    }
+
+    /**
+     * Headers of each request to the server, such as {@code Authorization} with a token of this application's own. They are never logged.
+     * Default none.
+     *
+     * @throws IllegalArgumentException names one that belongs to a connection, such as {@code Host}, or to the protocol, or whose value
+     *     is none
+     */
+    public UpstreamBackendBuilder headers(Map<String, String> value) {
+        ForwardedHeaders.named(value.keySet());
+        headers = Map.copyOf(value);
+        requests();
+        return this;
+    }
+
+    /** How requests to the server look, before a session adds to them. */
+    Requests requests() {
+        HttpRequest.Builder request = HttpRequest.newBuilder();
+        headers.forEach((name, text) -> {
+            try {
+                request.header(name, text);
+            } catch (IllegalArgumentException e) {
+                // its message shows the value, which may be a secret
+                throw new IllegalArgumentException("headers must have values that HTTP allows, got another of " + name);
+            }
+        });
+        Requests plain = Requests.PLAIN;
+        return new Requests(request, plain.customizer(), plain.authorization(), plain.revision());
     }
 
     /** How long the server may take to answer {@code initialize}, 1 ms to 1 hour. Default 30 s. */

@@ -95,6 +95,9 @@ public final class UpstreamHttp {
         /** Runs what is due, which does not block. */
         Executor threads();
 
+        /** It is to reach this server too. */
+        default void reaches(URI server) {}
+
         /** Ends what was made for the upstream. */
         @Override
         void close();

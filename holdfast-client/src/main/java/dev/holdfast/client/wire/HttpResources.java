@@ -70,6 +70,11 @@ public record HttpResources(
         return room.reader(COPIES, due, cause -> late.accept(new IOException("the server " + cause)));
     }
 
+    /** The same with another sender. */
+    public HttpResources withHttp(HttpSender other) {
+        return new HttpResources(other, delivery, due, clock, redirects, room);
+    }
+
     /** The same, whose messages are taken by others. */
     public HttpResources withDelivery(Executor other) {
         return new HttpResources(http, other, due, clock, redirects, room);
