@@ -29,6 +29,7 @@ module dev.holdfast.gateway {
     requires org.reactivestreams;
     requires org.slf4j;
     requires reactor.core;
+    requires tools.jackson.core;
 
     // logback makes the appender that logback.xml names
     opens dev.holdfast.gateway to

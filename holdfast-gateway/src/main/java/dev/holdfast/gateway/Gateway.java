@@ -3,93 +3,114 @@ package dev.holdfast.gateway;
 import dev.holdfast.ByteBudget;
 import dev.holdfast.Quota;
 import dev.holdfast.Refusal;
+import dev.holdfast.engine.EngineGroup;
 import dev.holdfast.engine.SessionEngine;
-import dev.holdfast.gateway.demo.DemoServer;
 import dev.holdfast.gateway.http.OpenToOthers;
 import dev.holdfast.gateway.http.StatusPages;
 import dev.holdfast.gateway.http.TokenFile;
 import dev.holdfast.gateway.http.WebServer;
-import dev.holdfast.gateway.process.ChildRegister;
 import dev.holdfast.gateway.process.DaemonThreads;
-import dev.holdfast.gateway.process.Processes;
-import dev.holdfast.gateway.process.ServerCommand;
-import dev.holdfast.gateway.process.StdioOptions;
-import dev.holdfast.gateway.stdio.StdioBackend;
 import dev.holdfast.gateway.text.Durations;
 import dev.holdfast.gateway.text.GatewayException;
 import dev.holdfast.gateway.text.OptionFile;
-import dev.holdfast.json.HintedBackend;
 import dev.holdfast.json.JsonRpc;
-import dev.holdfast.mcp.HoldfastTransportProvider;
 import dev.holdfast.servlet.Authenticator;
-import dev.holdfast.servlet.EdgeOptions;
 import dev.holdfast.servlet.McpServlet;
-import dev.holdfast.spi.Backend;
-import dev.holdfast.upstream.UpstreamBackend;
-import dev.holdfast.upstream.UpstreamHttp;
-import jakarta.servlet.http.HttpServlet;
+import dev.holdfast.upstream.ForwardedHeaders;
+import java.lang.reflect.Proxy;
 import java.net.InetAddress;
 import java.net.URI;
 import java.net.UnknownHostException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** A running gateway: sessions of one MCP server, behind an HTTP server, over a store. */
+/** A running gateway: sessions of one MCP server, or of many, behind an HTTP server, over a store. */
 final class Gateway {
     /** How long the head of a request may take. */
     private static final Duration HEAD_TIME = Duration.ofSeconds(60);
 
+    private static final long LOOK_MILLIS = 500;
+
     private static final Logger log = LoggerFactory.getLogger(Gateway.class);
 
     private final ServeOptions options;
-    private final Meters meters;
     private final WebServer web;
-    private final StoreChoice.Open store;
-    private final Service service;
-
-    /**
-     * What is served.
-     *
-     * @param guard shows the status pages to those whom the endpoint serves
-     * @param release ends the sessions, then the backend; blocks until nothing of it is left
-     */
-    private record Service(HttpServlet endpoint, StatusPages.Guard guard, SessionEngine engine, Runnable release) {
-        private Service(McpServlet endpoint, SessionEngine engine, Runnable release) {
-            this(endpoint, endpoint::admits, engine, release);
-        }
-    }
+    private final ScheduledThreadPoolExecutor clock;
+    private final Services services;
+    private final Optional<ServersFile> file;
+    private final String path;
+    private final SessionEngine engine;
+    private final ScheduledExecutorService reloads =
+            Executors.newSingleThreadScheduledExecutor(DaemonThreads.named("holdfast-config"));
 
     private Gateway(ServeOptions options) {
         this.options = options;
-        if (options.server() instanceof ServerChoice.Command server) {
-            requireExecutable(server.command());
-        }
+        this.file = options.settings().find(Knobs.CONFIG).map(path -> new ServersFile(path, options.settings()));
+        Map<String, ServeOptions> servers = file.map(ServersFile::read).orElse(Map.of());
         // takes some 80 ms, in which the port and the store are opened
         CompletableFuture<Meters> measured = CompletableFuture.supplyAsync(Meters::new);
         String host = options.get(Knobs.HOST);
         InetAddress address = resolve(host);
         Authenticator authenticator = authenticator(address);
         this.web = WebServer.listen(host, address, options.get(Knobs.PORT), HEAD_TIME, options.get(Knobs.KEEP_ALIVE));
-        Quota connections =
-                new Quota(web.mostConnections(), options.limits().principalShare(), Refusal.PRINCIPAL_SHARE);
-        EdgeOptions edge = options.edge(names(host, address)).toBuilder()
-                .authenticator(authenticator)
-                .connections(Optional.of(connections))
-                .build();
-        this.store = openStore();
-        this.meters = measured.join();
-        this.service = service(edge, address);
-        meters.watch(service.engine);
-        web.start(
-                service.endpoint,
-                options.paths(),
-                new StatusPages(service.engine, service.guard, store.health(), meters::scrape));
+        this.clock = new ScheduledThreadPoolExecutor(1, DaemonThreads.named("holdfast-clock"));
+        clock.setRemoveOnCancelPolicy(true);
+        Service.Node node = new Service.Node(
+                names(host, address),
+                address.isLoopbackAddress(),
+                authenticator,
+                new Quota(web.mostConnections(), options.limits().principalShare(), Refusal.PRINCIPAL_SHARE),
+                ByteBudget.ofHeap(),
+                file.map(many -> new EngineGroup(
+                        options.maxChildren(),
+                        options.limits().principalShare(),
+                        System::nanoTime,
+                        clock,
+                        DaemonThreads.starting("holdfast-return"))),
+                measured,
+                clock);
+        if (ProcessHandle.current().pid() == 1
+                && (file.isPresent() || options.server() instanceof ServerChoice.Command)) {
+            log.warn(
+                    "this is process 1 of its container: what server processes leave behind stays as zombies, unless an init"
+                            + " process collects it (docker run --init)");
+        }
+        StatusPages.Guard guard;
+        if (file.isEmpty()) {
+            this.services = new Services(node, web, StatusPages.Guard.NONE);
+            Service only = only();
+            this.path = options.path();
+            this.engine = only.engine();
+            guard = only.guard();
+        } else {
+            OpenToOthers.complain(options.settings().get(Knobs.CONFIG));
+            // belongs to no server, since they come and go
+            this.engine = SessionEngine.builder(
+                            (request, sink) -> CompletableFuture.failedFuture(new IllegalStateException("no server")),
+                            JsonRpc.MESSAGES)
+                    .scheduler(clock)
+                    .budget(node.budget())
+                    .build();
+            guard = new McpServlet(engine, node.edge(options, ForwardedHeaders.NONE))::admits;
+            this.path = "/";
+            this.services = new Services(node, web, guard);
+            services.serve(servers).join();
+            Future<?> unused = reloads.scheduleWithFixedDelay(
+                    () -> take(file.get().changed()), LOOK_MILLIS, LOOK_MILLIS, TimeUnit.MILLISECONDS);
+        }
+        web.start(new StatusPages(
+                services::served, services::failed, guard, () -> measured.join().scrape()));
     }
 
     /**
@@ -107,12 +128,6 @@ final class Gateway {
      */
     static List<String> names(String host, InetAddress address) {
         return address.isAnyLocalAddress() || host.indexOf(':') >= 0 ? List.of() : List.of(host);
-    }
-
-    private static void requireExecutable(ServerCommand command) {
-        if (command.executable().isEmpty()) {
-            throw new GatewayException("the command " + command.fault() + ": " + command.program());
-        }
     }
 
     private static InetAddress resolve(String host) {
@@ -139,122 +154,44 @@ final class Gateway {
         return Authenticator.SERVLET;
     }
 
-    private StoreChoice.Open openStore() {
+    private Service only() {
         try {
-            StoreChoice.Open opened = options.store().open(options.server().identity());
-            options.store().folder().ifPresent(OpenToOthers::complain);
-            return opened;
+            return services.only(options);
         } catch (GatewayException e) {
             web.release();
             throw e;
         }
     }
 
-    private Service service(EdgeOptions edge, InetAddress address) {
-        if (options.server() instanceof ServerChoice.Demo) {
-            return demo(edge);
-        }
-        ScheduledThreadPoolExecutor clock = new ScheduledThreadPoolExecutor(1, DaemonThreads.named("holdfast-clock"));
-        clock.setRemoveOnCancelPolicy(true);
-        ByteBudget budget = ByteBudget.ofHeap();
-        return options.server() instanceof ServerChoice.Upstream upstream
-                ? upstream(upstream, edge, clock, budget)
-                : stdio(((ServerChoice.Command) options.server()).command(), edge, address, clock, budget);
-    }
-
-    /** A child process for each session. */
-    private Service stdio(
-            ServerCommand command,
-            EdgeOptions edge,
-            InetAddress address,
-            ScheduledThreadPoolExecutor clock,
-            ByteBudget budget) {
-        if (ProcessHandle.current().pid() == 1) {
-            log.warn(
-                    "this is process 1 of its container: what server processes leave behind stays as zombies, unless an init"
-                            + " process collects it (docker run --init)");
-        }
-        // what a child says on its error output may name files and secrets of this machine
-        boolean shown = address.isLoopbackAddress() || options.get(Knobs.SHOW_CHILD_ERRORS);
-        StdioOptions child = StdioOptions.DEFAULT.withStartTimeout(options.get(Knobs.START_TIMEOUT));
-        Processes any = Processes.ofThisMachine();
-        Processes processes = options.store()
-                .folder()
-                .map(folder -> ChildRegister.open(folder, any, clock, child.termGrace()))
-                .orElse(any);
-        StdioBackend backend = new StdioBackend(
-                command, shown ? child : child.withoutErrors(), processes, options.maxChildren(), clock, budget);
-        meters.watch(backend);
-        SessionEngine engine = engine(new HintedBackend(backend), clock, budget);
-        return new Service(new McpServlet(engine, edge), engine, () -> {
-            backend.close();
-            engine.close();
-            clock.shutdownNow();
+    /** Serves what the file says. */
+    private void take(Optional<Map<String, ServeOptions>> servers) {
+        servers.ifPresent(now -> {
+            Future<?> unused = services.serve(now);
         });
     }
 
-    /** A session at another server for each session. */
-    private Service upstream(
-            ServerChoice.Upstream server, EdgeOptions edge, ScheduledThreadPoolExecutor clock, ByteBudget budget) {
-        UpstreamBackend backend = UpstreamBackend.builder(server.url())
-                .http(UpstreamHttp.jetty())
-                .forward(server.forwarded())
-                .openTimeout(options.get(Knobs.START_TIMEOUT))
-                .scheduler(clock)
-                .budget(budget)
-                .open();
-        SessionEngine engine = engine(backend, clock, budget);
-        return new Service(new McpServlet(engine, edge), engine, () -> {
-            engine.close();
-            clock.shutdownNow();
-            backend.close();
-        });
-    }
-
-    private SessionEngine engine(Backend backend, ScheduledThreadPoolExecutor clock, ByteBudget budget) {
-        return SessionEngine.builder(backend, JsonRpc.MESSAGES)
-                .scheduler(clock)
-                .store(meters.timed(store.sessions()))
-                .listener(meters.sessions())
-                .callListener(meters.calls())
-                .parkAfter(options.get(Knobs.PARK_AFTER))
-                .nodeName(options.store().node().name())
-                .lease(options.store().node().lease())
-                .nodeLimits(options.limits())
-                .budget(budget)
-                .build()
-                .start();
-    }
-
-    private Service demo(EdgeOptions edge) {
-        HoldfastTransportProvider provider = HoldfastTransportProvider.builder()
-                .mcpEndpoint(options.get(Knobs.PATH))
-                .nodeLimits(options.limits())
-                .edgeOptions(edge)
-                .store(meters.timed(store.sessions()))
-                .sessionLifecycleListener(meters.sessions())
-                .callListener(meters.calls())
-                .parkAfter(options.get(Knobs.PARK_AFTER))
-                .nodeName(options.store().node().name())
-                .lease(options.store().node().lease())
-                .build();
-        DemoServer.start(provider);
-        return new Service(provider, provider::admits, provider.engine(), () -> {});
-    }
-
-    /** Where the MCP endpoint is. */
+    /** Where the MCP endpoint is; the root of all where there are many. */
     URI url() {
         String name = options.get(Knobs.HOST);
         String host = name.indexOf(':') >= 0 && !name.startsWith("[") ? "[" + name + "]" : name;
-        return URI.create("http://" + host + ":" + web.port() + options.get(Knobs.PATH));
+        return URI.create("http://" + host + ":" + web.port() + path);
     }
 
+    /** That of the only server. */
     SessionEngine engine() {
-        return service.engine;
+        return engine;
     }
 
-    /** Stops on SIGTERM and SIGINT, and exits with 0: the virtual machine itself would report the signal as a failure. */
-    void stopOnSignal() {
+    /**
+     * Stops on SIGTERM and SIGINT, and exits with 0: the virtual machine itself would report the signal as a failure. On SIGHUP too, or
+     * reads the file again where there is one.
+     */
+    void heedSignals() {
+        file.ifPresent(servers -> onHangup(() -> {
+            if (!reloads.isShutdown()) {
+                reloads.execute(() -> take(servers.again()));
+            }
+        }));
         Runtime.getRuntime()
                 .addShutdownHook(new Thread(
                         () -> {
@@ -270,6 +207,23 @@ final class Gateway {
                         "holdfast-shutdown"));
     }
 
+    /** By reflection, for javac warns of the only class that knows signals in a way that cannot be suppressed. */
+    private static void onHangup(Runnable task) {
+        try {
+            Class<?> signal = Class.forName("sun.misc.Signal");
+            Class<?> handler = Class.forName("sun.misc.SignalHandler");
+            Object runs = Proxy.newProxyInstance(
+                    handler.getClassLoader(), new Class<?>[] {handler}, (proxy, method, arguments) -> {
+                        task.run();
+                        return proxy;
+                    });
+            signal.getMethod("handle", signal, handler)
+                    .invoke(null, signal.getConstructor(String.class).newInstance("HUP"), runs);
+        } catch (ReflectiveOperationException e) {
+            log.info("SIGHUP does not make the gateway read its file again here", e);
+        }
+    }
+
     /** Waits until the server has ended. */
     void join() {
         web.join();
@@ -283,9 +237,10 @@ final class Gateway {
      */
     void stop(Duration timeout) {
         log.info("shutting down; calls that run have {}", Durations.text(timeout));
-        engine().drain(timeout).toCompletableFuture().join();
-        service.release.run();
-        web.stop();
-        store.close();
+        reloads.shutdownNow();
+        services.end(timeout, () -> {
+            clock.shutdownNow();
+            web.stop();
+        });
     }
 }

@@ -45,6 +45,18 @@ final class KnobValues {
         return settings;
     }
 
+    /**
+     * The same with other values for some knobs.
+     *
+     * @param values of the knobs' types
+     */
+    KnobValues with(Map<Knob<?>, Object> values) {
+        KnobValues changed = new KnobValues();
+        changed.given.putAll(given);
+        changed.given.putAll(values);
+        return changed;
+    }
+
     private static Optional<Knob<?>> find(List<Knob<?>> table, String name) {
         return table.stream().filter(knob -> knob.name().equals(name)).findFirst();
     }
@@ -90,6 +102,11 @@ final class KnobValues {
         Stream.of(knobs).filter(this::isGiven).findFirst().ifPresent(knob -> {
             throw new IllegalArgumentException(knob.name() + why);
         });
+    }
+
+    /** Whether every knob has the value that it has here. */
+    boolean sameAs(KnobValues that) {
+        return given.equals(that.given);
     }
 
     /** The words that belong to no knob. */

@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.regex.Pattern;
 
 /** The table of all knobs of the command line, in the order in which help shows them. */
@@ -104,6 +105,11 @@ final class Knobs {
             "1s",
             YEAR,
             "how long the result of a task is kept"));
+
+    static final Knob<Path> CONFIG = serve(Knob.file(
+            "--config",
+            "serve many servers, in the place of COMMAND: those of the object mcpServers in this file, each at"
+                    + " /NAME/mcp and /NAME/sse; it is read again when it changes"));
 
     static final Knob<String> UPSTREAM = serve(Knob.text(
             "--upstream",
@@ -343,6 +349,35 @@ final class Knobs {
 
     /** The options of {@code serve}. */
     static final List<Knob<?>> SERVE = List.copyOf(OF_SERVE);
+
+    /** Those that a server among others has none of its own of: they are the gateway's, or the file says it otherwise. */
+    private static final Set<Knob<?>> OF_GATEWAY = Set.of(
+            HOST,
+            PORT,
+            PATH,
+            SSE_PATH,
+            MESSAGE_PATH,
+            KEEP_ALIVE,
+            CONFIG,
+            UPSTREAM,
+            LOG_LEVEL,
+            ACCESS_LOG,
+            STORE,
+            STORE_SYNC,
+            TAKE_OVER_STORE,
+            STORE_PASSWORD_FILE,
+            SENTINEL_PASSWORD_FILE,
+            REDIS_PREFIX,
+            NODE_NAME,
+            LEASE,
+            AUTH_TOKEN_FILE,
+            INSECURE,
+            PRINCIPAL_SHARE,
+            EXIT_WITH_PARENT);
+
+    /** The options of one server among others, in a file. */
+    static final List<Knob<?>> SERVER =
+            SERVE.stream().filter(knob -> !OF_GATEWAY.contains(knob)).toList();
 
     /** The options of {@code connect}. */
     static final List<Knob<?>> CONNECT =

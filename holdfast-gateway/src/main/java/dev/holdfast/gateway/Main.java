@@ -35,9 +35,9 @@ public final class Main {
      */
     private record Command(String usage, String description, List<Knob<?>> table) {
         private static final Command SERVE = new Command(
-                "holdfast serve [OPTIONS] [--upstream URL | -- COMMAND ARGS...]",
+                "holdfast serve [OPTIONS] [--upstream URL | --config FILE | -- COMMAND ARGS...]",
                 "Serves the MCP server that COMMAND starts, with a process of its own for each session, or the one behind"
-                        + " a URL by --upstream. Without either: a demo. A TIME is a number with a unit, such as 500ms,"
+                        + " a URL by --upstream, or many by --config. Without any: a demo. A TIME is a number with a unit, such as 500ms,"
                         + " 15s, 30m or 2h, or 0.",
                 Knobs.SERVE);
         private static final Command CONNECT = new Command(
@@ -199,7 +199,7 @@ public final class Main {
         Logging.level(options.get(Knobs.LOG_LEVEL));
         options.settings().find(Knobs.ACCESS_LOG).ifPresent(Logging::access);
         Gateway gateway = Gateway.start(options);
-        gateway.stopOnSignal();
+        gateway.heedSignals();
         parent.begin(options.settings());
         // after the hook: a reader of this line may send SIGTERM at once
         out.println("holdfast " + version() + " listens on " + gateway.url());

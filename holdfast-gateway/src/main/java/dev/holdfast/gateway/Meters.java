@@ -15,34 +15,68 @@ import io.micrometer.core.instrument.binder.jvm.JvmThreadMetrics;
 import io.micrometer.core.instrument.binder.system.FileDescriptorMetrics;
 import io.micrometer.core.instrument.binder.system.ProcessorMetrics;
 import io.micrometer.core.instrument.binder.system.UptimeMetrics;
+import io.micrometer.core.instrument.composite.CompositeMeterRegistry;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /** The meters of a gateway. Those of the JVM are registered at the first scrape, for they would delay the start. */
 final class Meters {
+    private static final String SERVER = "server";
+
     private final PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
-    private final HoldfastMetrics holdfast = new HoldfastMetrics(registry);
     private final AtomicBoolean asked = new AtomicBoolean();
 
-    SessionLifecycleListener sessions() {
-        return holdfast.sessions();
+    /** Those of a server, which have its name as a tag; of the only one, without that, if the name is empty. */
+    OfServer of(String name) {
+        if (name.isEmpty()) {
+            return new OfServer(registry, registry, name, new HoldfastMetrics(registry));
+        }
+        CompositeMeterRegistry tagged = new CompositeMeterRegistry();
+        tagged.config().commonTags(SERVER, name);
+        tagged.add(registry);
+        return new OfServer(tagged, registry, name, new HoldfastMetrics(tagged));
     }
 
-    CallListener calls() {
-        return holdfast.calls();
+    /**
+     * The meters of one server.
+     *
+     * @param to where they are registered
+     * @param all where they are read
+     */
+    record OfServer(MeterRegistry to, MeterRegistry all, String name, HoldfastMetrics holdfast)
+            implements AutoCloseable {
+        SessionLifecycleListener sessions() {
+            return holdfast.sessions();
+        }
+
+        CallListener calls() {
+            return holdfast.calls();
+        }
+
+        /** The same store, whose work is measured. */
+        SessionStore timed(SessionStore store) {
+            return holdfast.timed(store);
+        }
+
+        void watch(SessionEngine engine) {
+            holdfast.watch(engine);
+        }
+
+        void watch(StdioBackend backend) {
+            children(backend, to);
+        }
+
+        /** Takes what has the server's name out again. */
+        @Override
+        public void close() {
+            all.getMeters().stream()
+                    .filter(meter -> name.equals(meter.getId().getTag(SERVER)))
+                    .forEach(all::remove);
+        }
     }
 
-    /** The same store, whose work is measured. */
-    SessionStore timed(SessionStore store) {
-        return holdfast.timed(store);
-    }
-
-    void watch(SessionEngine engine) {
-        holdfast.watch(engine);
-    }
-
-    void watch(StdioBackend backend) {
+    private static void children(StdioBackend backend, MeterRegistry registry) {
         Gauge.builder("holdfast.children", backend, StdioBackend::size)
                 .description("Child processes, those included that are about to end")
                 .register(registry);

@@ -8,6 +8,7 @@ import dev.holdfast.servlet.EdgeOptions;
 import dev.holdfast.servlet.HttpSseOptions;
 import dev.holdfast.servlet.Isolation;
 import dev.holdfast.servlet.Protocols;
+import dev.holdfast.upstream.ForwardedHeaders;
 import java.lang.management.ManagementFactory;
 import java.util.List;
 import java.util.Locale;
@@ -15,15 +16,17 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * What {@code holdfast serve} is asked for, checked as a whole.
+ * What {@code holdfast serve} is asked for, for one server, checked as a whole.
  *
- * @param settings what the command line says
+ * @param name the server's among others; empty where it is the only one
+ * @param settings what the command line says, and for one of many what its file says of it
  * @param limits how much all sessions may hold
  * @param httpSse HTTP+SSE beside Streamable HTTP, if it is served
  * @param store where it keeps its sessions
  * @param server the MCP server that is served
  */
 record ServeOptions(
+        String name,
         KnobValues settings,
         NodeLimits limits,
         Optional<HttpSseOptions> httpSse,
@@ -41,8 +44,16 @@ record ServeOptions(
      * @throws IllegalArgumentException says which of them do not go together
      */
     static ServeOptions of(KnobValues settings, Optional<List<String>> command) {
-        ServerChoice server = ServerChoice.of(settings, command);
-        StoreChoice store = StoreChoice.of(settings);
+        return of("", settings, ServerChoice.of(settings, command));
+    }
+
+    /**
+     * The same for a server that is chosen.
+     *
+     * @param name its name among others; empty where it is the only one
+     */
+    static ServeOptions of(String name, KnobValues settings, ServerChoice server) {
+        StoreChoice store = StoreChoice.of(settings, name);
         if (settings.isGiven(Knobs.FORWARD_HEADER) && store instanceof StoreChoice.Redis) {
             throw new IllegalArgumentException(
                     "--forward-header needs a store of this gateway's own: a request that another"
@@ -72,10 +83,14 @@ record ServeOptions(
                     " is not for --forward-header, with which no request goes on as another: leave one of them out",
                     Knobs.ISOLATION);
         }
-        return new ServeOptions(settings, limits, httpSse(settings), store, server);
+        return new ServeOptions(name, settings, limits, httpSse(prefix(name), settings), store, server);
     }
 
-    private static Optional<HttpSseOptions> httpSse(KnobValues settings) {
+    private static String prefix(String name) {
+        return name.isEmpty() ? "" : "/" + name;
+    }
+
+    private static Optional<HttpSseOptions> httpSse(String prefix, KnobValues settings) {
         if (settings.get(Knobs.NO_SSE)) {
             settings.refuse(
                     " is for HTTP+SSE, which --no-sse switches off",
@@ -103,8 +118,8 @@ record ServeOptions(
             }
         }));
         return Optional.of(new HttpSseOptions(
-                settings.get(Knobs.SSE_PATH),
-                settings.get(Knobs.MESSAGE_PATH),
+                prefix + settings.get(Knobs.SSE_PATH),
+                prefix + settings.get(Knobs.MESSAGE_PATH),
                 settings.get(Knobs.SSE_RECONNECT_GRACE),
                 settings.find(Knobs.BASE_URL).orElse("")));
     }
@@ -113,9 +128,24 @@ record ServeOptions(
         return settings.get(knob);
     }
 
+    /** The owner of the sessions in the store: the server of a name keeps them when its command changes. */
+    ServerChoice.Identity identity() {
+        return name.isEmpty() ? server.identity() : new ServerChoice.Identity(name, List.of(Knobs.CONFIG.name(), name));
+    }
+
+    /** Whether a server that runs like this can become one that is asked for like that, while its sessions go on. */
+    boolean becomes(ServeOptions next) {
+        return settings.sameAs(next.settings) && server.getClass().equals(next.server.getClass());
+    }
+
+    /** Where the MCP endpoint is. */
+    String path() {
+        return prefix(name) + get(Knobs.PATH);
+    }
+
     /** All paths of the MCP transports. */
     List<String> paths() {
-        String path = get(Knobs.PATH);
+        String path = path();
         return httpSse.map(sse -> List.of(path, sse.path(), sse.messagePath())).orElse(List.of(path));
     }
 
@@ -136,8 +166,9 @@ record ServeOptions(
      * What of this concerns the edge.
      *
      * @param names host names beside those allowed
+     * @param forwarded headers of requests that the server gets too
      */
-    EdgeOptions edge(List<String> names) {
+    EdgeOptions edge(List<String> names, ForwardedHeaders forwarded) {
         EdgeOptions.Builder edge = EdgeOptions.builder()
                 .lifetime(Lifetime.DEFAULT
                         .withGrace(get(Knobs.RECONNECT_GRACE))
@@ -160,8 +191,8 @@ record ServeOptions(
                 .httpSse(httpSse)
                 .connectionReset(WatchedEndPoint::connectionReset)
                 .peerWatch(WatchedEndPoint::watchPeer);
-        if (server instanceof ServerChoice.Upstream upstream) {
-            edge.context(upstream.forwarded());
+        if (server instanceof ServerChoice.Upstream) {
+            edge.context(forwarded);
         }
         return edge.build();
     }

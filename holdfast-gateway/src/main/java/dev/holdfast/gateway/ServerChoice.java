@@ -1,11 +1,11 @@
 package dev.holdfast.gateway;
 
 import dev.holdfast.gateway.process.ServerCommand;
-import dev.holdfast.upstream.ForwardedHeaders;
 import dev.holdfast.upstream.UpstreamBackend;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 
 /** Which MCP server is served. */
@@ -34,9 +34,9 @@ sealed interface ServerChoice {
     /**
      * One behind a URL.
      *
-     * @param forwarded headers of requests that it gets too
+     * @param headers that it gets with each request
      */
-    record Upstream(URI url, ForwardedHeaders forwarded) implements ServerChoice {
+    record Upstream(URI url, Map<String, String> headers) implements ServerChoice {
         @Override
         public Identity identity() {
             return new Identity(url.getHost() + url.getPath(), List.of("--upstream", url.toString()));
@@ -53,6 +53,21 @@ sealed interface ServerChoice {
         Optional<String> upstream = settings.find(Knobs.UPSTREAM);
         if (command.filter(List::isEmpty).isPresent()) {
             throw new IllegalArgumentException("no command behind --");
+        }
+        if (settings.isGiven(Knobs.CONFIG)) {
+            if (command.isPresent()) {
+                throw new IllegalArgumentException("--config takes the place of COMMAND: give one of them");
+            }
+            settings.refuse(
+                    " does not go with --config: say it in the file, for each server",
+                    Knobs.UPSTREAM,
+                    Knobs.FORWARD_HEADER);
+            settings.refuse(
+                    " does not go with --config, whose servers are at /NAME/mcp and /NAME/sse",
+                    Knobs.PATH,
+                    Knobs.SSE_PATH,
+                    Knobs.MESSAGE_PATH);
+            return new Demo();
         }
         if (upstream.isPresent() && command.isPresent()) {
             throw new IllegalArgumentException("--upstream takes the place of COMMAND: give one of them");
@@ -71,10 +86,15 @@ sealed interface ServerChoice {
             settings.refuse(" is for COMMAND or --upstream, and neither is given", Knobs.START_TIMEOUT);
             return new Demo();
         }
-        return new Upstream(url(upstream.get()), ForwardedHeaders.named(settings.get(Knobs.FORWARD_HEADER)));
+        return new Upstream(url(Knobs.UPSTREAM.name(), upstream.get()), Map.of());
     }
 
-    private static URI url(String text) {
+    /**
+     * The address of an upstream.
+     *
+     * @param name what it is the value of
+     */
+    static URI url(String name, String text) {
         try {
             URI url = new URI(text);
             UpstreamBackend.builder(url);
@@ -82,7 +102,7 @@ sealed interface ServerChoice {
         } catch (URISyntaxException | IllegalArgumentException e) {
             boolean secret = text.matches("[^/?#]*//[^/?#]*@.*");
             String shown = text.isEmpty() ? "empty" : text;
-            throw new IllegalArgumentException("--upstream must be as in https://mcp.example/mcp, not "
+            throw new IllegalArgumentException(name + " must be as in https://mcp.example/mcp, not "
                     + (secret ? "one with a user or a password" : shown));
         }
     }

@@ -31,6 +31,11 @@ import java.util.regex.Pattern;
 
 /** The store that the command line asks for. */
 sealed interface StoreChoice {
+    /** What RocksDB takes outside of the heap, where it has one folder; each of many takes a part of it. */
+    long MEMORY = 64 << 20;
+
+    int FOLDERS = 4;
+
     /**
      * Opens the store for the sessions of a server.
      *
@@ -75,13 +80,14 @@ sealed interface StoreChoice {
     /**
      * What is asked for.
      *
+     * @param server whose part of the store it is; empty for all of it
      * @throws IllegalArgumentException says what is wrong
      */
-    static StoreChoice of(KnobValues settings) {
+    static StoreChoice of(KnobValues settings, String server) {
         String store = settings.get(Knobs.STORE);
         if (store.matches("redis[a-z-]*://.*")) {
             settings.refuse(" needs a store on disk, and --store is redis", Knobs.STORE_SYNC);
-            return Redis.of(store, settings);
+            return Redis.of(store, settings, server);
         }
         boolean memory = store.equals("memory");
         String is = "://..., and --store is " + (memory ? "memory" : "on disk");
@@ -107,9 +113,10 @@ sealed interface StoreChoice {
                         + store.replaceFirst("(:/*).*@", "$1...@"));
         try {
             return new RocksDb(
-                    Path.of(folder),
+                    Path.of(folder).resolve(server),
                     settings.get(Knobs.STORE_SYNC) ? Durability.POWER_LOSS : Durability.PROCESS_DEATH,
-                    settings.get(Knobs.TAKE_OVER_STORE));
+                    settings.get(Knobs.TAKE_OVER_STORE),
+                    server.isEmpty() ? MEMORY : MEMORY / FOLDERS);
         } catch (InvalidPathException e) {
             throw new IllegalArgumentException("--store names no folder: " + e.getMessage(), e);
         }
@@ -138,12 +145,17 @@ sealed interface StoreChoice {
      * @param path the folder; made if it is not there
      * @param survives what messages survive
      * @param takesOver whether it may be the folder of another command
+     * @param memory what it takes outside of the heap, in bytes
      */
-    record RocksDb(Path path, Durability survives, boolean takesOver) implements StoreChoice {
+    record RocksDb(Path path, Durability survives, boolean takesOver, long memory) implements StoreChoice {
         /** Looking at the disk takes system calls, and anybody may ask. */
         private static final Duration LOOK_EVERY = Duration.ofSeconds(3);
         /** How long the disk may take to answer before it counts as hanging. */
         private static final Duration LOOK_TIMEOUT = Duration.ofSeconds(10);
+
+        RocksDb(Path path, Durability survives, boolean takesOver) {
+            this(path, survives, takesOver, MEMORY);
+        }
 
         @Override
         public Optional<Path> folder() {
@@ -152,8 +164,10 @@ sealed interface StoreChoice {
 
         @Override
         public Open open(ServerChoice.Identity owner) {
-            RocksDbStoreBuilder builder =
-                    RocksDbStore.builder(path).survives(survives).belongsTo(owner.name(), owner.words());
+            RocksDbStoreBuilder builder = RocksDbStore.builder(path)
+                    .survives(survives)
+                    .belongsTo(owner.name(), owner.words())
+                    .memory(memory);
             if (takesOver) {
                 builder.takeOver();
             }
@@ -205,10 +219,12 @@ sealed interface StoreChoice {
             this(store, node, Optional.empty(), Optional.empty());
         }
 
-        private static Redis of(String url, KnobValues settings) {
+        private static Redis of(String url, KnobValues settings, String server) {
             RedisStoreBuilder builder =
                     named(Knobs.STORE, () -> RedisStore.builder(url).timeout(TIMEOUT));
-            named(Knobs.REDIS_PREFIX, () -> builder.prefix(settings.get(Knobs.REDIS_PREFIX)));
+            named(
+                    Knobs.REDIS_PREFIX,
+                    () -> builder.prefix(settings.get(Knobs.REDIS_PREFIX) + (server.isEmpty() ? "" : server + ":")));
             if (settings.get(Knobs.TAKE_OVER_STORE)) {
                 builder.takeOver();
             }

@@ -43,8 +43,8 @@ class CommandLineTest {
             delimiter = '|',
             value = {
                 "nothing                           | nothing to do; try 'holdfast serve' or 'holdfast --help'",
-                "surve                             | 'unknown argument ''surve''; usage: holdfast serve [OPTIONS] [--upstream URL | -- COMMAND ARGS...]'",
-                "serve node                        | 'unknown argument ''node''; usage: holdfast serve [OPTIONS] [--upstream URL | -- COMMAND ARGS...]'",
+                "surve                             | 'unknown argument ''surve''; usage: holdfast serve [OPTIONS] [--upstream URL | --config FILE | -- COMMAND ARGS...]'",
+                "serve node                        | 'unknown argument ''node''; usage: holdfast serve [OPTIONS] [--upstream URL | --config FILE | -- COMMAND ARGS...]'",
                 "serve --                          | no command behind --",
                 "serve --colour                    | unknown option --colour",
                 "serve --port                      | --port needs a value: --port PORT",
@@ -138,6 +138,12 @@ class CommandLineTest {
                 "serve --sse-path /a --message-path /a | '--sse-path, which is /a, must not end with --message-path, which is /a: change one of them, or give --no-sse'",
                 "serve --path /stats               | --path must be of letters, digits and ._~- between single '/', and not /healthz, /stats or /metrics: /stats",
                 "serve --path /metrics             | --path must be of letters, digits and ._~- between single '/', and not /healthz, /stats or /metrics: /metrics",
+                "serve --config f -- cat           | --config takes the place of COMMAND: give one of them",
+                "serve --config f --path /a        | --path does not go with --config, whose servers are at /NAME/mcp and /NAME/sse",
+                "serve --config f --sse-path /a    | --sse-path does not go with --config, whose servers are at /NAME/mcp and /NAME/sse",
+                "serve --config f --upstream http://a/ | --upstream does not go with --config: say it in the file, for each server",
+                "serve --config f --forward-header A   | --forward-header does not go with --config: say it in the file, for each server",
+                "serve --config f --principal-share 9  | --principal-share is for the principals of --auth-token-file, which is not given",
                 "connect                           | the URL is missing; usage: holdfast connect [OPTIONS] URL",
                 "connect ftp://a/mcp               | '''ftp://a/mcp'' is no URL with http or https'",
                 "connect http://me:secret@a/mcp    | the URL must carry no credentials: they are given by --header-file",
@@ -232,6 +238,14 @@ class CommandLineTest {
     }
 
     @Test
+    void aFileOfServersThatIsNotThereIsNamed() {
+        assertThat(run("serve", "--config", "no-such-file")).isEqualTo(1);
+        assertThat(err)
+                .hasToString("holdfast: --config no-such-file: there is no such file; make it, or name another"
+                        + System.lineSeparator());
+    }
+
+    @Test
     void aFolderThatIsInUseIsNamed() {
         try (StoreChoice.Open other = new StoreChoice.RocksDb(folder, Durability.PROCESS_DEATH, false)
                 .open(new ServerChoice.Demo().identity())) {
@@ -298,7 +312,7 @@ class CommandLineTest {
     void helpNamesEveryOptionAndItsDefault() {
         assertThat(run("serve", "--help")).isZero();
         assertThat(out.toString().replaceAll("\\s+", " "))
-                .contains("holdfast serve [OPTIONS] [--upstream URL | -- COMMAND ARGS...]")
+                .contains("holdfast serve [OPTIONS] [--upstream URL | --config FILE | -- COMMAND ARGS...]")
                 .contains("--host=", "default: 127.0.0.1)", "--port=", "default: 8080)", "--path=", "default: /mcp)")
                 .contains("--reconnect-grace=", "--idle-timeout=", "default: 30m)", "--heartbeat=", "default: 15s)")
                 .contains(
@@ -312,7 +326,7 @@ class CommandLineTest {
                         "--start-timeout=")
                 .contains("default: 30s)", "--drain-timeout=", "default: 20s)", "--log-level=", "default: info)")
                 .contains("--access-log=", "by default sessions at --log-level info, calls at debug")
-                .contains("--auth-token-file=", "--insecure", "--allowed-host=", "--allowed-origin=")
+                .contains("--config=", "--auth-token-file=", "--insecure", "--allowed-host=", "--allowed-origin=")
                 .contains("--max-sessions=", "default: 10000)", "--max-principal-sessions=", "default: 1000)")
                 .contains(
                         "--upstream=",
@@ -342,7 +356,8 @@ class CommandLineTest {
     @Test
     void helpIsACommandToo() {
         assertThat(run("help")).isZero();
-        assertThat(out.toString()).contains("holdfast serve [OPTIONS] [--upstream URL | -- COMMAND ARGS...]");
+        assertThat(out.toString())
+                .contains("holdfast serve [OPTIONS] [--upstream URL | --config FILE | -- COMMAND ARGS...]");
         assertThat(run("help", "serve")).isZero();
         assertThat(out.toString()).contains("--reconnect-grace");
     }

@@ -61,18 +61,20 @@ class MetricsPageTest {
         ScheduledExecutorService clock = Executors.newScheduledThreadPool(1);
         try (TestGateway gateway = new TestGateway();
                 StdioBackend backend = new StdioBackend(
+                        "",
                         ShellServer.COMMAND,
                         StdioOptions.DEFAULT,
                         Processes.ofThisMachine(),
                         1,
                         clock,
                         ByteBudget.ofHeap())) {
-            Meters meters = new Meters();
+            Meters all = new Meters();
+            Meters.OfServer meters = all.of("");
             meters.watch(gateway.gateway.engine());
             meters.watch(backend);
             meters.timed(new NoStore());
             Map<String, Told> registered = new TreeMap<>();
-            for (Meter meter : meters.registry().getMeters()) {
+            for (Meter meter : all.registry().getMeters()) {
                 Meter.Id id = meter.getId();
                 Set<String> tags = new TreeSet<>();
                 id.getTags().stream().map(Tag::getKey).forEach(tags::add);

@@ -1,21 +1,26 @@
 package dev.holdfast.gateway;
 
 import dev.holdfast.NodeLimits;
+import dev.holdfast.engine.SessionEngine;
+import dev.holdfast.gateway.http.StatusPages;
 import dev.holdfast.gateway.http.StoreHealth;
+import dev.holdfast.gateway.http.WebServer;
 import dev.holdfast.gateway.process.ServerCommand;
 import dev.holdfast.gateway.stdio.ShellServer;
+import jakarta.servlet.http.HttpServlet;
 import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 
 /** A gateway in this process, on a free port. */
 public final class TestGateway implements AutoCloseable {
-    public static final Supplier<StoreHealth> HEALTH =
+    private static final Supplier<StoreHealth> HEALTH =
             new StoreChoice.Memory().open(new ServerChoice.Demo().identity()).health();
     private static final List<List<String>> PRESETS =
             List.of(List.of("--port", "0"), List.of("--store", "memory"), List.of("--drain-timeout", "5s"));
@@ -78,16 +83,23 @@ public final class TestGateway implements AutoCloseable {
     }
 
     private static ServeOptions over(StoreChoice store, ServeOptions options) {
-        return new ServeOptions(options.settings(), options.limits(), options.httpSse(), store, options.server());
+        return new ServeOptions("", options.settings(), options.limits(), options.httpSse(), store, options.server());
     }
 
     private static ServeOptions limited(NodeLimits limits, ServeOptions options) {
-        return new ServeOptions(options.settings(), limits, options.httpSse(), options.store(), options.server());
+        return new ServeOptions("", options.settings(), limits, options.httpSse(), options.store(), options.server());
     }
 
     /** The words of a command line whose server is a command. */
     static List<String> words(List<String> serve, List<String> command) {
         return Stream.concat(serve.stream(), command.stream()).toList();
+    }
+
+    /** Lets a server of a test serve an endpoint, and pages about an engine. */
+    public static void serve(WebServer web, HttpServlet endpoint, SessionEngine engine, Supplier<String> metrics) {
+        web.serve("", endpoint, List.of("/mcp"));
+        web.start(new StatusPages(
+                () -> List.of(new StatusPages.Server("", engine, HEALTH)), Map::of, StatusPages.Guard.NONE, metrics));
     }
 
     public URI url() {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.gateway.text.GatewayException;
+import dev.holdfast.upstream.ForwardedHeaders;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;
@@ -61,7 +62,8 @@ class TrustTest {
         List<String> names = Gateway.names(host, InetAddress.getByName(host));
 
         assertThat(names).isEqualTo(name == null ? List.of() : List.of(name));
-        assertThat(TestGateway.options(Optional.empty()).edge(names)).isNotNull();
+        assertThat(TestGateway.options(Optional.empty()).edge(names, ForwardedHeaders.NONE))
+                .isNotNull();
     }
 
     private static String bearer(String token) {

@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.holdfast.EngineStats;
 import dev.holdfast.engine.SessionEngine;
+import dev.holdfast.json.JsonRpc;
 import io.modelcontextprotocol.json.McpJsonDefaults;
 import jakarta.servlet.http.HttpServlet;
 import jakarta.servlet.http.HttpServletRequest;
@@ -11,7 +12,9 @@ import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
 import java.lang.reflect.RecordComponent;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.function.IntSupplier;
 import java.util.function.Supplier;
@@ -30,23 +33,43 @@ public final class StatusPages {
     private static final String JSON = "application/json;charset=utf-8";
     private static final String PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8";
 
-    private final SessionEngine engine;
+    private static final String RETRY_SECONDS = "10";
+
+    private final Supplier<List<Server>> servers;
+    private final Supplier<Map<String, String>> failed;
     private final Guard guard;
-    private final Supplier<StoreHealth> store;
     private final Supplier<String> metrics;
 
     /**
-     * Pages of an engine.
+     * Pages of servers.
      *
+     * @param servers those that are served now
+     * @param failed why others are not, by their names
      * @param guard decides who sees the pages that are not for everybody
-     * @param store the health of the store
      * @param metrics the meters in the text format of Prometheus
      */
-    public StatusPages(SessionEngine engine, Guard guard, Supplier<StoreHealth> store, Supplier<String> metrics) {
-        this.engine = engine;
+    public StatusPages(
+            Supplier<List<Server>> servers,
+            Supplier<Map<String, String>> failed,
+            Guard guard,
+            Supplier<String> metrics) {
+        this.servers = servers;
+        this.failed = failed;
         this.guard = guard;
-        this.store = store;
         this.metrics = metrics;
+    }
+
+    /**
+     * A server that is served.
+     *
+     * @param name its name among others; empty for the only one
+     * @param health that of its store
+     */
+    public record Server(String name, SessionEngine engine, Supplier<StoreHealth> health) {
+        private StoreHealth store() {
+            StoreHealth now = health.get();
+            return engine.mayWrite() ? now : now.withoutLease();
+        }
     }
 
     /** Decides who may see a page. */
@@ -80,29 +103,68 @@ public final class StatusPages {
      * for 503: what runs goes on, and a restart gives the disk no room.
      */
     Page health() {
-        boolean draining = engine.draining();
-        StoreHealth health = store.get();
-        StoreHealth present = engine.mayWrite() ? health : health.withoutLease();
-        String well = present.state() == StoreHealth.State.WELL ? "ok" : "degraded";
+        List<Server> all = servers.get();
+        int without = failed.get().size();
+        boolean draining = !all.isEmpty() && all.stream().allMatch(server -> server.engine.draining());
+        Optional<StoreHealth> store = all.stream().map(Server::store).reduce(StoreHealth::with);
+        boolean well =
+                without == 0 && store.map(StoreHealth::state).orElse(StoreHealth.State.WELL) == StoreHealth.State.WELL;
+        int sessions = all.stream().mapToInt(server -> server.engine.size()).sum();
+        boolean one = all.size() == 1 && all.get(0).name.isEmpty();
         return new Page(
                 draining ? UNAVAILABLE : OK,
                 JSON,
-                "{\"status\":\"" + (draining ? "draining" : well) + "\",\"sessions\":" + engine.size() + ",\"store\":"
-                        + present.json() + "}\n");
+                "{\"status\":\"" + (draining ? "draining" : well ? "ok" : "degraded") + "\",\"sessions\":" + sessions
+                        + (one ? "" : ",\"servers\":" + all.size() + ",\"failed\":" + without)
+                        + store.map(health -> ",\"store\":" + health.json()).orElse("") + "}\n");
     }
 
-    /** What the engine holds and has counted, by the names of {@link EngineStats}. */
+    /** What each engine holds and has counted, by the names of {@link EngineStats}; where there are many, by the names of the servers. */
     private Page stats() {
+        Map<String, Object> all = new TreeMap<>();
+        servers.get().forEach(server -> all.put(server.name, members(server.engine.stats())));
+        failed.get().forEach((name, why) -> all.putIfAbsent(name, Map.of("failed", why)));
         try {
-            EngineStats stats = engine.stats();
+            Object shown = all.getOrDefault("", all);
+            return new Page(OK, JSON, McpJsonDefaults.getMapper().writeValueAsString(shown) + "\n");
+        } catch (IOException e) {
+            throw new IllegalStateException("the stats could not be written", e);
+        }
+    }
+
+    private static Map<String, Object> members(EngineStats stats) {
+        try {
             Map<String, Object> members = new LinkedHashMap<>();
             for (RecordComponent member : EngineStats.class.getRecordComponents()) {
                 Object value = member.getAccessor().invoke(stats);
                 members.put(member.getName(), value instanceof Map<?, ?> counts ? new TreeMap<>(counts) : value);
             }
-            return new Page(OK, JSON, McpJsonDefaults.getMapper().writeValueAsString(members) + "\n");
-        } catch (IOException | ReflectiveOperationException e) {
-            throw new IllegalStateException("the stats could not be written", e);
+            return members;
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException("the stats could not be read", e);
+        }
+    }
+
+    /** Answers 503 at the paths of a server that could not be started, with the reason for those whom the gateway serves. */
+    public static final class Unserved extends HttpServlet {
+        private final transient Guard guard;
+        private final String reason;
+
+        /** An answer that says why. */
+        public Unserved(Guard guard, String reason) {
+            this.guard = guard;
+            this.reason = reason;
+        }
+
+        @Override
+        protected void service(HttpServletRequest request, HttpServletResponse response) throws IOException {
+            if (guard.admits(request, response)) {
+                byte[] body = JsonRpc.errorBody(Optional.empty(), JsonRpc.SERVER_ERROR, reason);
+                response.setHeader("Retry-After", RETRY_SECONDS);
+                response.setContentType(JSON);
+                PageServlet.begin(response, UNAVAILABLE, body.length);
+                response.getOutputStream().write(body);
+            }
         }
     }
 

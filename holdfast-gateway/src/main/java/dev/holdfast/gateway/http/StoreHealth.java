@@ -39,6 +39,14 @@ public record StoreHealth(String kind, Durability survives, OptionalLong bytes, 
         return state == State.WELL ? new StoreHealth(kind, survives, bytes, State.NO_LEASE) : this;
     }
 
+    /** This store and that of another server together: what both take, and the trouble of either. */
+    StoreHealth with(StoreHealth other) {
+        OptionalLong sum = bytes.isPresent() && other.bytes.isPresent()
+                ? OptionalLong.of(bytes.getAsLong() + other.bytes.getAsLong())
+                : OptionalLong.empty();
+        return new StoreHealth(kind, survives, sum, state == State.WELL ? other.state : state);
+    }
+
     /** A JSON object. */
     String json() {
         StringBuilder json = new StringBuilder("{\"kind\":\"").append(kind);

@@ -13,14 +13,22 @@ import java.net.BindException;
 import java.net.InetAddress;
 import java.nio.ByteBuffer;
 import java.time.Duration;
+import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Predicate;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.eclipse.jetty.ee11.servlet.ErrorHandler;
 import org.eclipse.jetty.ee11.servlet.ServletContextHandler;
+import org.eclipse.jetty.ee11.servlet.ServletHandler;
 import org.eclipse.jetty.ee11.servlet.ServletHolder;
+import org.eclipse.jetty.ee11.servlet.ServletMapping;
 import org.eclipse.jetty.http.HttpHeader;
 import org.eclipse.jetty.http.HttpStatus;
 import org.eclipse.jetty.server.HttpConfiguration;
@@ -62,6 +70,11 @@ public final class WebServer {
     private final ServerConnector connector;
     private final ConnectionLimit limit;
     private final GracefulHandler requests = new GracefulHandler();
+    private final ServletContextHandler context = new ServletContextHandler("/", false, false);
+    private final AtomicInteger servlets = new AtomicInteger();
+    /** What is served now, by name. */
+    private final Map<String, HttpServlet> endpoints = new HashMap<>();
+
     private final ErrorHandler errors = new NeutralErrors();
     private volatile boolean stopping;
 
@@ -150,25 +163,53 @@ public final class WebServer {
     }
 
     /**
+     * Serves an endpoint from now on, before the start or after it, and nothing else at its paths.
+     *
+     * @param name whose it is: what had that name before is served no more
+     * @param paths where it is
+     */
+    public synchronized void serve(String name, HttpServlet endpoint, List<String> paths) {
+        ServletHolder mcp = holder(name + " " + servlets.incrementAndGet(), endpoint);
+        mcp.setInitOrder(0);
+        ServletMapping mapping = new ServletMapping();
+        mapping.setServletName(mcp.getName());
+        mapping.setPathSpecs(paths.stream()
+                .flatMap(path -> path.equals("/") ? Stream.of("") : Stream.of(path, path + "/"))
+                .toArray(String[]::new));
+        replace(name, Optional.of(mcp), Stream.of(mapping));
+        Optional.ofNullable(endpoints.put(name, endpoint)).ifPresent(HttpServlet::destroy);
+    }
+
+    /** Serves nothing of this name any more. */
+    public synchronized void remove(String name) {
+        replace(name, Optional.empty(), Stream.empty());
+        Optional.ofNullable(endpoints.remove(name)).ifPresent(HttpServlet::destroy);
+    }
+
+    /** Between what was there and what comes no request finds nothing. */
+    private void replace(String name, Optional<ServletHolder> next, Stream<ServletMapping> mapping) {
+        ServletHandler handler = context.getServletHandler();
+        Predicate<String> before = each -> each.matches(Pattern.quote(name) + " \\d+");
+        List<ServletHolder> there = List.of(handler.getServlets());
+        next.ifPresent(handler::addServlet);
+        handler.setServletMappings(Stream.concat(
+                        Arrays.stream(handler.getServletMappings()).filter(each -> !before.test(each.getServletName())),
+                        mapping)
+                .toArray(ServletMapping[]::new));
+        // Jetty would stop those that it has started, and they would answer 404 to requests that have found them
+        // already
+        there.stream().filter(each -> before.test(each.getName())).forEach(handler::unmanage);
+        handler.setServlets(Stream.concat(there.stream().filter(each -> !before.test(each.getName())), next.stream())
+                .toArray(ServletHolder[]::new));
+    }
+
+    /**
      * Starts to serve.
      *
-     * @param endpoint answers the requests of MCP
-     * @param paths where it is
-     * @param pages what is served beside it
+     * @param pages what is served beside the endpoints
      */
-    public void start(HttpServlet endpoint, List<String> paths, StatusPages pages) {
-        ServletContextHandler context = new ServletContextHandler("/", false, false);
+    public void start(StatusPages pages) {
         context.setErrorHandler(errors);
-        ServletHolder mcp = holder("mcp", endpoint);
-        mcp.setInitOrder(0);
-        for (String path : paths) {
-            if (path.equals("/")) {
-                context.addServlet(mcp, "");
-            } else {
-                context.addServlet(mcp, path);
-                context.addServlet(mcp, path + "/");
-            }
-        }
         pages.servlets().forEach((path, page) -> context.addServlet(holder(path, page), path));
         context.addServlet(holder("unknown", new UnknownPath()), "/");
         requests.setHandler(context);

@@ -139,8 +139,8 @@ public final class ChildRegister implements Processes {
     }
 
     @Override
-    public Process start(List<String> words) throws IOException {
-        Process child = processes.start(words);
+    public Process start(ServerCommand command) throws IOException {
+        Process child = processes.start(command);
         started(child);
         return child;
     }

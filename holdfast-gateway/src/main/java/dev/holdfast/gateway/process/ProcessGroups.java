@@ -36,11 +36,8 @@ final class ProcessGroups implements Processes {
 
     /** A Java child never leads a group, so {@code setsid} does not fork: the child's pid is the group's number. */
     @Override
-    public Process start(List<String> words) throws IOException {
-        List<String> all = new ArrayList<>(words.size() + 1);
-        all.add(setsid.toString());
-        all.addAll(words);
-        return new ProcessBuilder(all).start();
+    public Process start(ServerCommand command) throws IOException {
+        return command.process(List.of(setsid.toString())).start();
     }
 
     @Override

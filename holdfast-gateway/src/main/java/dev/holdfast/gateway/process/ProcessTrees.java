@@ -20,8 +20,8 @@ public final class ProcessTrees implements Processes {
     private final Map<Process, Set<ProcessHandle>> seen = new HashMap<>();
 
     @Override
-    public Process start(List<String> words) throws IOException {
-        return new ProcessBuilder(words).start();
+    public Process start(ServerCommand command) throws IOException {
+        return command.process(List.of()).start();
     }
 
     @Override

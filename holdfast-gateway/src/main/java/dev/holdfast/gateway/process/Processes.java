@@ -3,7 +3,6 @@ package dev.holdfast.gateway.process;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Collection;
-import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 
@@ -19,7 +18,7 @@ public interface Processes {
     }
 
     /** Starts a program. */
-    Process start(List<String> words) throws IOException;
+    Process start(ServerCommand command) throws IOException;
 
     /** Asks these children, and all that they started, to end. */
     void signal(Collection<Process> children, Signal signal);

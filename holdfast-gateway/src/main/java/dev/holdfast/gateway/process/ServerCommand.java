@@ -3,7 +3,9 @@ package dev.holdfast.gateway.process;
 import java.io.File;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Pattern;
 
@@ -11,13 +13,37 @@ import java.util.regex.Pattern;
  * What starts an MCP server on stdio.
  *
  * @param words the program and its arguments, at least one word
+ * @param variables of its environment, beside those of this process
+ * @param folder where it runs, unless that is where this process does
  */
-public record ServerCommand(List<String> words) {
+public record ServerCommand(List<String> words, Map<String, String> variables, Optional<Path> folder) {
+    private static final String PATH = "PATH";
+
     public ServerCommand {
         words = List.copyOf(words);
+        variables = Map.copyOf(variables);
         if (words.isEmpty()) {
             throw new IllegalArgumentException("a command needs at least one word");
         }
+    }
+
+    /** One that runs where this process does, in the same environment. */
+    public ServerCommand(List<String> words) {
+        this(words, Map.of(), Optional.empty());
+    }
+
+    /**
+     * What starts it.
+     *
+     * @param before words that stand before its own
+     */
+    ProcessBuilder process(List<String> before) {
+        List<String> all = new ArrayList<>(before);
+        all.addAll(words);
+        ProcessBuilder builder = new ProcessBuilder(all);
+        builder.environment().putAll(variables);
+        folder.ifPresent(path -> builder.directory(path.toFile()));
+        return builder;
     }
 
     /** The program as it was named. */
@@ -33,12 +59,21 @@ public record ServerCommand(List<String> words) {
 
     /** The file that is executed, if there is one: the named one, or the first of that name on the PATH. */
     public Optional<Path> executable() {
-        return find(program());
+        return folder.filter(path -> !Files.isDirectory(path)).isPresent()
+                ? Optional.empty()
+                : find(isPath(program()) ? named().toString() : program(), Optional.ofNullable(variables.get(PATH)));
+    }
+
+    private Path named() {
+        return folder.orElse(Path.of("")).resolve(program());
     }
 
     /** Why there is no {@link #executable}, as the predicate of a sentence about the command. */
     public String fault() {
-        Path named = Path.of(program());
+        Path named = named();
+        if (folder.filter(path -> !Files.isDirectory(path)).isPresent()) {
+            return "has no folder " + folder.get() + " to run in";
+        }
         if (!isPath(program()) || !Files.exists(named)) {
             return "was not found";
         }
@@ -51,10 +86,14 @@ public record ServerCommand(List<String> words) {
 
     /** Finds a program as the shell would. */
     public static Optional<Path> find(String program) {
+        return find(program, Optional.empty());
+    }
+
+    private static Optional<Path> find(String program, Optional<String> folders) {
         if (isPath(program)) {
             return Optional.of(Path.of(program)).filter(ServerCommand::runs);
         }
-        String path = Optional.ofNullable(System.getenv("PATH")).orElse("");
+        String path = folders.or(() -> Optional.ofNullable(System.getenv(PATH))).orElse("");
         return Pattern.compile(File.pathSeparator, Pattern.LITERAL)
                 .splitAsStream(path)
                 .map(folder -> Path.of(folder, program))

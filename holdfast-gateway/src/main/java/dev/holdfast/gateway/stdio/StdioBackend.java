@@ -48,7 +48,7 @@ public final class StdioBackend implements Backend, AutoCloseable {
     private static final long CLOSE_SECONDS = 15;
     private static final String CLOSING = "the gateway is shutting down";
 
-    private final ServerCommand command;
+    private final String server;
     private final StdioOptions options;
     private final Processes processes;
     private final int mostChildren;
@@ -70,28 +70,32 @@ public final class StdioBackend implements Backend, AutoCloseable {
     private final LongAdder unstarted = new LongAdder();
     private final LongAdder died = new LongAdder();
     private final LongAdder leftBehind = new LongAdder();
+    private volatile ServerCommand command;
     private volatile boolean closed;
 
     /**
      * A backend that runs a command.
      *
+     * @param server its name in the log, empty where it is the only one
      * @param mostChildren how many children there may be at once, those included whose sessions have ended already; the engine holds
      *     to it
      * @param clock tells the time; stays the caller's to shut down
      * @param budget counts its messages, and others
      */
     public StdioBackend(
+            String server,
             ServerCommand command,
             StdioOptions options,
             Processes processes,
             int mostChildren,
             ScheduledExecutorService clock,
             ByteBudget budget) {
-        this(command, options, processes, mostChildren, clock, mostOpenings(), budget);
+        this(server, command, options, processes, mostChildren, clock, mostOpenings(), budget);
     }
 
     /** The same, with so many openings at once. */
     StdioBackend(
+            String server,
             ServerCommand command,
             StdioOptions options,
             Processes processes,
@@ -99,6 +103,7 @@ public final class StdioBackend implements Backend, AutoCloseable {
             ScheduledExecutorService clock,
             int mostOpenings,
             ByteBudget budget) {
+        this.server = server;
         this.mostChildren = mostChildren;
         this.mostOpenings = mostOpenings;
         this.budget = budget;
@@ -134,6 +139,11 @@ public final class StdioBackend implements Backend, AutoCloseable {
     @Override
     public int mostConnections() {
         return mostChildren;
+    }
+
+    /** Starts another command from now on; the children that there are go on. */
+    public void runs(ServerCommand next) {
+        command = next;
     }
 
     /** What the messages of all children take. */
@@ -176,10 +186,10 @@ public final class StdioBackend implements Backend, AutoCloseable {
     }
 
     /** Starts a child that is ended with this backend at the latest. */
-    private Child startChild(Child.Name name) throws IOException {
+    private Child startChild(Child.Name name, ServerCommand run) throws IOException {
         Process process;
         try {
-            process = processes.start(command.words());
+            process = processes.start(run);
         } catch (IOException e) {
             unstarted.increment();
             throw e;
@@ -274,7 +284,8 @@ public final class StdioBackend implements Backend, AutoCloseable {
         private Opening(OpenRequest request, ListeningSink listening) {
             this.request = request;
             this.listening = listening;
-            this.name = new Child.Name("child " + request.incarnation(), listening::sessionId);
+            String own = "child " + request.incarnation();
+            this.name = new Child.Name(server.isEmpty() ? own : server + " " + own, listening::sessionId);
         }
 
         /** Starts the child as soon as its turn comes. */
@@ -329,15 +340,16 @@ public final class StdioBackend implements Backend, AutoCloseable {
             if (unanswered()) {
                 return;
             }
-            if (command.executable().isEmpty()) {
+            ServerCommand run = command;
+            if (run.executable().isEmpty()) {
                 unstarted.increment();
-                String fault = command.fault();
-                lines.write(more -> log.error("{}: the command {}: {}{}", name, fault, command.program(), more));
-                fail("the server's command " + fault + (options.showErrors() ? ": " + command.program() : ""));
+                String fault = run.fault();
+                lines.write(more -> log.error("{}: the command {}: {}{}", name, fault, run.program(), more));
+                fail("the server's command " + fault + (options.showErrors() ? ": " + run.program() : ""));
                 return;
             }
             try {
-                Child started = startChild(name);
+                Child started = startChild(name, run);
                 StdioConnection open = new StdioConnection(started, request.incarnation(), listening, this, ENVELOPES);
                 child = started;
                 connection = open;
@@ -349,7 +361,7 @@ public final class StdioBackend implements Backend, AutoCloseable {
                 }
             } catch (Throwable e) {
                 // whatever it was, somebody waits for the end of this
-                lines.write(more -> log.error("{}: {} could not be started{}", name, command.program(), more, e));
+                lines.write(more -> log.error("{}: {} could not be started{}", name, run.program(), more, e));
                 fail("the server process could not be started");
             }
         }

@@ -46,10 +46,7 @@ class ConnectionMemoryTest {
 
     @BeforeEach
     void start() {
-        web.start(
-                new Empty(),
-                List.of("/mcp"),
-                new StatusPages(engine, StatusPages.Guard.NONE, TestGateway.HEALTH, () -> ""));
+        TestGateway.serve(web, new Empty(), engine, () -> "");
     }
 
     @AfterEach

@@ -16,7 +16,6 @@ import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.SocketException;
 import java.time.Duration;
-import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -37,8 +36,7 @@ class ConnectionResetTest {
 
     @BeforeEach
     void start() {
-        web.start(
-                flood, List.of("/mcp"), new StatusPages(engine, StatusPages.Guard.NONE, TestGateway.HEALTH, () -> ""));
+        TestGateway.serve(web, flood, engine, () -> "");
     }
 
     @AfterEach

@@ -69,7 +69,7 @@ class HeadDeadlineTest {
 
     @BeforeEach
     void start() {
-        web.start(held, List.of("/mcp"), new StatusPages(engine, StatusPages.Guard.NONE, TestGateway.HEALTH, () -> ""));
+        TestGateway.serve(web, held, engine, () -> "");
     }
 
     @AfterEach

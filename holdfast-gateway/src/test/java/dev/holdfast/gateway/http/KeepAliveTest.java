@@ -15,7 +15,6 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.time.Duration;
-import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -50,10 +49,7 @@ class KeepAliveTest {
 
     @BeforeEach
     void start() {
-        web.start(
-                new Large(),
-                List.of("/mcp"),
-                new StatusPages(engine, StatusPages.Guard.NONE, TestGateway.HEALTH, () -> ""));
+        TestGateway.serve(web, new Large(), engine, () -> "");
     }
 
     @AfterEach

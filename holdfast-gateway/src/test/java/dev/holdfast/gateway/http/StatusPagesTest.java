@@ -6,6 +6,8 @@ import dev.holdfast.engine.SessionEngine;
 import dev.holdfast.json.JsonRpc;
 import dev.holdfast.spi.SessionStore.Durability;
 import java.time.Duration;
+import java.util.List;
+import java.util.Map;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
@@ -23,7 +25,12 @@ class StatusPagesTest {
 
     private StatusPages.Page health(StoreHealth.State state) {
         StoreHealth store = new StoreHealth("rocksdb", Durability.PROCESS_DEATH, OptionalLong.of(4096), state);
-        return new StatusPages(engine, StatusPages.Guard.NONE, () -> store, () -> "").health();
+        return new StatusPages(
+                        () -> List.of(new StatusPages.Server("", engine, () -> store)),
+                        Map::of,
+                        StatusPages.Guard.NONE,
+                        () -> "")
+                .health();
     }
 
     @AfterEach

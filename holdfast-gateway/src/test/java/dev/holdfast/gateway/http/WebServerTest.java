@@ -44,6 +44,27 @@ class WebServerTest {
         }
     }
 
+    /** Counts its beginnings and ends. */
+    private static final class Counted extends HttpServlet {
+        private final AtomicInteger begun = new AtomicInteger();
+        private final AtomicInteger ended = new AtomicInteger();
+
+        @Override
+        public void init() {
+            begun.incrementAndGet();
+        }
+
+        @Override
+        protected void service(HttpServletRequest request, HttpServletResponse response) {
+            response.setStatus(204);
+        }
+
+        @Override
+        public void destroy() {
+            ended.incrementAndGet();
+        }
+    }
+
     private static final CountDownLatch DONE = new CountDownLatch(0);
 
     /** Lets the server stop. */
@@ -64,10 +85,7 @@ class WebServerTest {
 
     @BeforeEach
     void start() {
-        web.start(
-                new Broken(),
-                List.of("/mcp"),
-                new StatusPages(engine, StatusPages.Guard.NONE, TestGateway.HEALTH, this::scrape));
+        TestGateway.serve(web, new Broken(), engine, this::scrape);
     }
 
     @AfterEach
@@ -82,6 +100,32 @@ class WebServerTest {
             socket.getOutputStream().write(request.getBytes(ISO_8859_1));
             return new String(socket.getInputStream().readAllBytes(), ISO_8859_1);
         }
+    }
+
+    private String status(String path) throws IOException {
+        return answer("GET " + path + " HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+                .lines()
+                .findFirst()
+                .orElse("");
+    }
+
+    @Test
+    void anEndpointCanTakeThePlaceOfAnotherAndGo() throws IOException {
+        Counted first = new Counted();
+        Counted second = new Counted();
+        web.serve("a", first, List.of("/a/mcp", "/a/sse"));
+        assertThat(List.of(status("/a/mcp"), status("/a/sse/"))).allMatch(line -> line.contains(" 204 "));
+        web.serve("a", second, List.of("/a/mcp"));
+
+        assertThat(status("/a/mcp")).contains(" 204 ");
+        assertThat(status("/a/sse")).contains(" 404 ");
+        assertThat(List.of(first.begun, first.ended, second.begun, second.ended))
+                .extracting(AtomicInteger::get)
+                .containsExactly(1, 1, 1, 0);
+        web.remove("a");
+        assertThat(status("/a/mcp")).contains(" 404 ");
+        assertThat(status("/mcp")).contains(" 500 ");
+        assertThat(second.ended).hasValue(1);
     }
 
     @Test

@@ -43,7 +43,7 @@ class ChildRegisterTest {
 
     /** A process that leads a group of its own by now. */
     private Process sleeper() throws IOException {
-        Process process = processes.start(List.of("sleep", "60"));
+        Process process = processes.start(new ServerCommand(List.of("sleep", "60")));
         started.add(process);
         Wait.until(
                 "it leads a group",

@@ -2,7 +2,6 @@ package dev.holdfast.gateway.process;
 
 import java.io.IOException;
 import java.util.Collection;
-import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -25,8 +24,8 @@ public class CountedProcesses implements Processes {
     }
 
     @Override
-    public Process start(List<String> words) throws IOException {
-        return processes.start(words);
+    public Process start(ServerCommand command) throws IOException {
+        return processes.start(command);
     }
 
     @Override

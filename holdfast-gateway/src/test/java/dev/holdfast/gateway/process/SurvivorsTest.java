@@ -41,7 +41,7 @@ class SurvivorsTest {
         private final List<Signal> signals = new ArrayList<>();
 
         @Override
-        public Process start(List<String> words) {
+        public Process start(ServerCommand command) {
             throw new UnsupportedOperationException();
         }
 
@@ -65,7 +65,7 @@ class SurvivorsTest {
 
     @Test
     void whatDoesNotEndIsToldByItsNumber() throws IOException {
-        Process process = Processes.ofThisMachine().start(List.of("sleep", "60"));
+        Process process = Processes.ofThisMachine().start(new ServerCommand(List.of("sleep", "60")));
         started.add(process);
         Wait.until(
                 "it leads a group",

@@ -39,7 +39,7 @@ public final class StdioBed implements AutoCloseable {
     }
 
     StdioBed(ServerCommand command, StdioOptions options, Processes processes) {
-        backend = new StdioBackend(command, options, processes, MOST_CHILDREN, clock, ByteBudget.ofHeap());
+        backend = new StdioBackend("", command, options, processes, MOST_CHILDREN, clock, ByteBudget.ofHeap());
     }
 
     StdioBed(ServerCommand command, StdioOptions options, int openings) {
@@ -51,8 +51,8 @@ public final class StdioBed implements AutoCloseable {
     }
 
     private StdioBed(ServerCommand command, StdioOptions options, int openings, ByteBudget outputs) {
-        backend =
-                new StdioBackend(command, options, Processes.ofThisMachine(), MOST_CHILDREN, clock, openings, outputs);
+        backend = new StdioBackend(
+                "", command, options, Processes.ofThisMachine(), MOST_CHILDREN, clock, openings, outputs);
     }
 
     /** Runs a shell script as the server; {@code $1} and so on are the arguments. */

@@ -100,7 +100,7 @@ class StdioStartTest {
         logger.addAppender(log);
         Processes none = new CountedProcesses(Processes.ofThisMachine()) {
             @Override
-            public Process start(List<String> words) throws IOException {
+            public Process start(ServerCommand command) throws IOException {
                 throw new IOException("thrown by a test");
             }
         };

@@ -1,0 +1,366 @@
+package dev.holdfast.gateway;
+
+import dev.holdfast.gateway.process.ServerCommand;
+import dev.holdfast.gateway.text.GatewayException;
+import dev.holdfast.gateway.text.OptionFile;
+import dev.holdfast.upstream.UpstreamBackend;
+import java.io.IOException;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import tools.jackson.core.JacksonException;
+import tools.jackson.core.JsonParser;
+import tools.jackson.core.JsonToken;
+import tools.jackson.core.ObjectReadContext;
+import tools.jackson.core.StreamReadFeature;
+import tools.jackson.core.TokenStreamLocation;
+import tools.jackson.core.json.JsonFactory;
+
+/**
+ * The file of {@code --config}: the object {@code mcpServers} as desktop clients have it, with an object {@code holdfast} for knobs of a
+ * server's own. For use by one thread.
+ */
+final class ServersFile {
+    private static final Logger log = LoggerFactory.getLogger(ServersFile.class);
+    private static final JsonFactory JSON = JsonFactory.builder()
+            .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
+            .build();
+
+    private static final Pattern NAME = Pattern.compile("[A-Za-z0-9_~-][A-Za-z0-9._~-]{0,63}");
+    private static final Pattern VARIABLE = Pattern.compile("\\$\\{([^}]*)}?");
+    private static final Pattern INSIDE = Pattern.compile("([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?", Pattern.DOTALL);
+
+    private static final String COMMAND = "command";
+    private static final String ARGS = "args";
+    private static final String ENV = "env";
+    private static final String CWD = "cwd";
+    private static final String URL = "url";
+    private static final String HEADERS = "headers";
+    private static final String HOLDFAST = "holdfast";
+    private static final String DISABLED = "disabled";
+    private static final List<String> OF_COMMAND = List.of(COMMAND, ARGS, ENV, CWD);
+    private static final List<String> OF_URL = List.of(URL, HEADERS);
+    /** What desktop clients write for themselves. */
+    private static final Set<String> OF_CLIENTS = Set.of(
+            "type",
+            "transport",
+            "transportType",
+            "timeout",
+            "initTimeout",
+            "autoApprove",
+            "alwaysAllow",
+            "disabledTools",
+            "description",
+            "name",
+            "note",
+            "icon",
+            "gallery",
+            "version",
+            "trust");
+
+    private final OptionFile file;
+    private final KnobValues settings;
+    private Optional<Stamp> seen = Optional.empty();
+
+    /** What a file that was changed has not in common with itself before. */
+    private record Stamp(Object time, long size, Optional<Object> key) {}
+
+    /**
+     * A value, and where it begins.
+     *
+     * @param text of what is neither an object nor an array
+     */
+    private record Value(
+            TokenStreamLocation at, JsonToken kind, String text, Map<String, Value> members, List<Value> elements) {}
+
+    /**
+     * A file that is not read yet.
+     *
+     * @param settings what the command line says, for all servers
+     */
+    ServersFile(Path path, KnobValues settings) {
+        this.file = new OptionFile(Knobs.CONFIG.name(), path);
+        this.settings = settings;
+    }
+
+    /**
+     * The servers in it, by their names, but for those that are disabled.
+     *
+     * @throws GatewayException says with line and column what is wrong
+     */
+    Map<String, ServeOptions> read() {
+        seen = stamp();
+        Value all = parsed(file.text(file.content()));
+        Map<String, Value> members = object(all, "the file");
+        Value servers = members.get("mcpServers");
+        if (servers == null) {
+            throw fault(all, "the object has no member mcpServers; put the servers into one");
+        }
+        Map<String, ServeOptions> options = new LinkedHashMap<>();
+        object(servers, "mcpServers").forEach((name, server) -> {
+            try {
+                server(name, server).ifPresent(found -> options.put(name, found));
+            } catch (IllegalArgumentException e) {
+                throw fault(server, "server " + name + ": " + e.getMessage());
+            }
+        });
+        return options;
+    }
+
+    /** The same if it has changed since it was read. */
+    Optional<Map<String, ServeOptions>> changed() {
+        return stamp().equals(seen) ? Optional.empty() : again();
+    }
+
+    /** The same; a file that is wrong is told in the log. */
+    Optional<Map<String, ServeOptions>> again() {
+        try {
+            Map<String, ServeOptions> servers = read();
+            log.info("{} is read again, and taken", file);
+            return Optional.of(servers);
+        } catch (GatewayException e) {
+            log.error("{}; nothing has changed", e.getMessage());
+        } catch (RuntimeException e) {
+            log.error("{} could not be read; nothing has changed", file, e);
+        }
+        return Optional.empty();
+    }
+
+    private Optional<Stamp> stamp() {
+        try {
+            BasicFileAttributes now = Files.readAttributes(file.path(), BasicFileAttributes.class);
+            return Optional.of(new Stamp(now.lastModifiedTime(), now.size(), Optional.ofNullable(now.fileKey())));
+        } catch (IOException e) {
+            return Optional.empty();
+        }
+    }
+
+    private Optional<ServeOptions> server(String name, Value server) {
+        if (!NAME.matcher(name).matches()) {
+            throw fault(
+                    server,
+                    "the name '" + name + "' is to be a part of a path: 1 to 64 letters, digits and ._~-,"
+                            + " without a dot at its beginning");
+        }
+        Map<String, Value> members = object(server, "server " + name);
+        if (is(members, DISABLED)) {
+            return Optional.empty();
+        }
+        members.forEach((member, value) -> {
+            boolean known =
+                    OF_CLIENTS.contains(member) || List.of(HOLDFAST, DISABLED).contains(member);
+            if (!known && Stream.of(OF_COMMAND, OF_URL).noneMatch(each -> each.contains(member))) {
+                throw fault(
+                        value,
+                        "server " + name + ": '" + member + "' is no member of a server: it has "
+                                + String.join(", ", OF_COMMAND) + "; or " + String.join(", ", OF_URL) + "; and "
+                                + HOLDFAST);
+            }
+        });
+        boolean command = members.containsKey(COMMAND);
+        if (command == members.containsKey(URL)) {
+            throw fault(server, "server " + name + ": it needs " + COMMAND + " or " + URL + ", and one of them only");
+        }
+        for (String other : command ? OF_URL : OF_COMMAND) {
+            if (members.containsKey(other)) {
+                throw fault(
+                        members.get(other),
+                        "server " + name + ": " + other + " does not go with " + (command ? COMMAND : URL));
+            }
+        }
+        Map<Knob<?>, Object> own = knobs(name, command, members);
+        ServerChoice choice = command ? command(name, members) : upstream(name, members);
+        ServeOptions options = ServeOptions.of(name, settings.with(own), choice);
+        Set<String> twice = new TreeSet<>(String.CASE_INSENSITIVE_ORDER);
+        if (choice instanceof ServerChoice.Upstream upstream) {
+            twice.addAll(options.get(Knobs.FORWARD_HEADER));
+            twice.retainAll(upstream.headers().keySet());
+        }
+        if (!twice.isEmpty()) {
+            throw fault(
+                    present(members, HEADERS), "server " + name + ": " + twice + " is forwarded too; leave one out");
+        }
+        return Optional.of(options);
+    }
+
+    private static Value present(Map<String, Value> members, String name) {
+        return Objects.requireNonNull(members.get(name));
+    }
+
+    private boolean is(Map<String, Value> members, String name) {
+        Value value = members.get(name);
+        return value != null && value.kind == JsonToken.VALUE_TRUE;
+    }
+
+    private ServerChoice command(String name, Map<String, Value> members) {
+        List<String> words = new ArrayList<>(List.of(text(name, COMMAND, present(members, COMMAND))));
+        Value args = members.get(ARGS);
+        if (args != null) {
+            words.addAll(texts(name, ARGS, args));
+        }
+        Optional<Path> folder = Optional.ofNullable(members.get(CWD)).map(cwd -> Path.of(text(name, CWD, cwd)));
+        return new ServerChoice.Command(new ServerCommand(words, texts(name, members, ENV), folder));
+    }
+
+    private ServerChoice upstream(String name, Map<String, Value> members) {
+        Value at = present(members, URL);
+        Map<String, String> headers = texts(name, members, HEADERS);
+        try {
+            URI url = ServerChoice.url(URL, text(name, URL, at));
+            at = members.getOrDefault(HEADERS, at);
+            UpstreamBackend.builder(url).headers(headers);
+            return new ServerChoice.Upstream(url, headers);
+        } catch (IllegalArgumentException e) {
+            throw fault(at, "server " + name + ": " + e.getMessage());
+        }
+    }
+
+    private Map<Knob<?>, Object> knobs(String name, boolean command, Map<String, Value> members) {
+        Map<Knob<?>, Object> own = new LinkedHashMap<>();
+        Value holdfast = members.get(HOLDFAST);
+        if (holdfast == null) {
+            return own;
+        }
+        object(holdfast, "server " + name + ": " + HOLDFAST).forEach((member, value) -> {
+            String option = "--" + member;
+            Optional<Knob<?>> knob = Knobs.SERVER.stream()
+                    .filter(each -> each.name().equals(option))
+                    .findFirst();
+            List<Knob<?>> none =
+                    command ? List.of(Knobs.FORWARD_HEADER) : List.of(Knobs.MAX_CHILDREN, Knobs.SHOW_CHILD_ERRORS);
+            if (knob.isEmpty()) {
+                boolean ofGateway =
+                        Knobs.SERVE.stream().anyMatch(each -> each.name().equals(option));
+                throw fault(
+                        value,
+                        "server " + name + ": "
+                                + (ofGateway
+                                        ? member + " is a knob of the gateway: give " + option + " beside --config"
+                                        : "there is no knob '" + member
+                                                + "'; holdfast help serve lists them, here without --"));
+            }
+            if (none.contains(knob.get())) {
+                throw fault(
+                        value, "server " + name + ": " + member + " is for a server with " + (command ? URL : COMMAND));
+            }
+            try {
+                own.put(knob.get(), knob.get().reader().apply(texts(name, member, value)));
+            } catch (IllegalArgumentException e) {
+                throw fault(
+                        value,
+                        "server " + name + ": " + String.valueOf(e.getMessage()).replaceFirst("^--", ""));
+            }
+        });
+        return own;
+    }
+
+    private Map<String, String> texts(String server, Map<String, Value> members, String name) {
+        Map<String, String> texts = new LinkedHashMap<>();
+        Value value = members.get(name);
+        if (value != null) {
+            object(value, "server " + server + ": " + name)
+                    .forEach((member, text) -> texts.put(member, text(server, member, text)));
+        }
+        return texts;
+    }
+
+    /** An array of texts, or one text. */
+    private List<String> texts(String server, String name, Value value) {
+        List<Value> all = value.kind == JsonToken.START_ARRAY ? value.elements : List.of(value);
+        return all.stream().map(each -> text(server, name, each)).toList();
+    }
+
+    /** A text, a number or a truth value, with the variables of the environment in it. */
+    private String text(String server, String name, Value value) {
+        if (value.kind.isStructStart() || value.kind == JsonToken.VALUE_NULL) {
+            throw fault(value, "server " + server + ": " + name + " must be a text");
+        }
+        return VARIABLE.matcher(value.text).replaceAll(found -> {
+            Matcher inside = INSIDE.matcher(found.group(1));
+            if (!found.group().endsWith("}") || !inside.matches()) {
+                throw fault(
+                        value,
+                        "server " + server + ": " + name
+                                + " has a ${ that begins no variable; write ${NAME} or ${NAME:-default}");
+            }
+            String set = Optional.ofNullable(System.getenv(inside.group(1)))
+                    .filter(text -> inside.group(2) == null || !text.isEmpty())
+                    .or(() -> Optional.ofNullable(inside.group(2)))
+                    .orElseThrow(() -> fault(
+                            value,
+                            "server " + server + ": " + name + " has ${" + inside.group(1)
+                                    + "}, which is not set; set it for the gateway, or write ${" + inside.group(1)
+                                    + ":-default}"));
+            return Matcher.quoteReplacement(set);
+        });
+    }
+
+    private Map<String, Value> object(Value value, String what) {
+        if (value.kind != JsonToken.START_OBJECT) {
+            throw fault(value, what + " must be an object");
+        }
+        return value.members;
+    }
+
+    private Value parsed(String text) {
+        try (JsonParser json = JSON.createParser(ObjectReadContext.empty(), text)) {
+            json.nextToken();
+            if (json.currentToken() == null) {
+                throw file.fault("is empty; put the object mcpServers into it");
+            }
+            Value all = value(json);
+            if (json.nextToken() != null) {
+                throw fault(json.currentTokenLocation(), "something stands behind the end of the object; remove it");
+            }
+            return all;
+        } catch (JacksonException e) {
+            // what stands there may be a secret
+            String why = String.valueOf(e.getOriginalMessage())
+                    .replaceAll("'[^']{2,}'", "'...'")
+                    .replaceAll(" \\(start marker.*", "");
+            throw fault(
+                    e.getLocation(), "is no JSON: " + why.lines().findFirst().orElse(""));
+        }
+    }
+
+    private static Value value(JsonParser json) {
+        JsonToken kind = json.currentToken();
+        TokenStreamLocation at = json.currentTokenLocation();
+        Map<String, Value> members = new LinkedHashMap<>();
+        List<Value> elements = new ArrayList<>();
+        if (kind == JsonToken.START_OBJECT) {
+            while (json.nextToken() != JsonToken.END_OBJECT) {
+                String name = json.currentName();
+                json.nextToken();
+                members.put(name, value(json));
+            }
+        } else if (kind == JsonToken.START_ARRAY) {
+            while (json.nextToken() != JsonToken.END_ARRAY) {
+                elements.add(value(json));
+            }
+        }
+        return new Value(at, kind, kind.isStructStart() ? "" : json.getString(), members, elements);
+    }
+
+    private GatewayException fault(Value value, String what) {
+        return fault(value.at, what);
+    }
+
+    private GatewayException fault(TokenStreamLocation at, String what) {
+        return new GatewayException(file + ", line " + at.getLineNr() + ", column " + at.getColumnNr() + ": " + what);
+    }
+}
