@@ -532,6 +532,7 @@ public final class Doctor implements AutoCloseable {
         compressed.cut();
         verdicts.add(compression(coding, held));
         boolean prompt = visit.ping().answered();
+        boolean over = visit.answers().isOver();
         Optional<String> cursor = visit.answers().lastId();
         visit.answers().cut();
         resumes = cursor.isPresent()
@@ -547,6 +548,9 @@ public final class Doctor implements AutoCloseable {
                     "resume",
                     "a session ends with its stream, as HTTP+SSE has it",
                     "use Streamable HTTP; or, with Holdfast, --sse-reconnect-grace"));
+        }
+        if (over && !prompt) {
+            return unknown("buffering", "the stream ended before an answer came on it", "see what ends it so early");
         }
         return prompt
                 ? ok("buffering", "an answer comes on the stream at once")
