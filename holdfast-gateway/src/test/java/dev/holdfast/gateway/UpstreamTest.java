@@ -100,6 +100,8 @@ class UpstreamTest {
             HttpPeer peer = HttpPeer.connected(gateway.url());
             TestGateway.server(peer, 1);
             first.close();
+            // on a connection that was closed just now it would not be known whether the call has arrived
+            Wait.until("the gateway has no connection to it", () -> !Sockets.openTo(port));
             var waiting = peer.posted(2, "who");
             assertThat(Wait.until(waiting).statusCode()).isEqualTo(200);
             try (TestGateway second = behind(port)) {
