@@ -226,18 +226,23 @@ final class StatelessCall {
         });
     }
 
+    /** Sends a request of our own, that does no harm. */
+    private void ask(Envelope question, BiConsumer<Outcome, Optional<Envelope>> taker) {
+        ask(question, Repeat.HARMLESS, taker);
+    }
+
     /**
-     * Sends a request of our own, that does no harm.
+     * Sends a request of our own.
      *
      * @param taker gets what became of it, and its response or error
      */
-    private void ask(Envelope question, BiConsumer<Outcome, Optional<Envelope>> taker) {
+    private void ask(Envelope question, Repeat again, BiConsumer<Outcome, Optional<Envelope>> taker) {
         AtomicReference<@Nullable Envelope> answer = new AtomicReference<>();
         MessageSink responses = part -> {
             answer.compareAndSet(null, MessageBodies.isResponse(part) ? part : null);
             return DONE;
         };
-        session.call(question, Repeat.HARMLESS, responses)
+        session.call(question, again, responses)
                 .thenAccept(guarded(how -> taker.accept(
                         how,
                         how instanceof Outcome.Refused refused
@@ -393,7 +398,7 @@ final class StatelessCall {
             abandon("the server's question has no answer: "
                     + AnswerFacts.ofError(answer.bytes()).message().orElse("the client has answered with an error"));
         } else if (!task.isEmpty()) {
-            update(Map.of(key, result));
+            update(Map.of(key, result), false);
         } else if (last) {
             send();
         }
@@ -531,12 +536,10 @@ final class StatelessCall {
         Optional<RequestId> token = request.progressToken();
         if (token.isPresent() && !message.isEmpty() && !message.equals(lastMessage)) {
             lastMessage = message;
-            // it may have told other figures before it was a task
-            told.runsAgain();
             age(task).ifPresent(age -> {
                 CompletionStage<Void> unused = told.pass(
                         JsonParts.message("\"method\":\"notifications/progress\",\"params\":{\"progressToken\":"
-                                + token.get().token() + ",\"progress\":" + age + ",\"message\":"
+                                + token.get().token() + ",\"progress\":" + told.beyond(age) + ",\"message\":"
                                 + JsonParts.quoted(message) + "}"),
                         sink);
             });
@@ -552,17 +555,25 @@ final class StatelessCall {
         }
     }
 
-    /** Gives answers to the task; what does not arrive is sent again as long as the task may wait for it. */
-    private void update(Map<String, String> responses) {
+    /**
+     * Gives answers to the task; what may not have arrived is sent again as long as the task may wait for it.
+     *
+     * @param again whether it may have arrived before: then it may be refused because it was taken
+     */
+    private void update(Map<String, String> responses, boolean again) {
         Map<String, String> params = new LinkedHashMap<>(taskId());
         params.put("inputResponses", JsonParts.object(responses));
-        ask(session.request("tasks/update", params), (how, answer) -> {
-            boolean refused = how instanceof Outcome.Refused
-                    || answer.filter(said -> said.kind() == Envelope.Kind.ERROR).isPresent();
-            if (refused) {
-                abandon("the server has not taken the answer to its question");
+        ask(session.request("tasks/update", params), Repeat.NEVER, (how, answer) -> {
+            boolean barred = how instanceof Outcome.Refused said && FORBIDDEN.contains(said.status());
+            boolean error =
+                    answer.filter(said -> said.kind() == Envelope.Kind.ERROR).isPresent();
+            if (error && !barred) {
+                if (!again) {
+                    abandon("the server has not taken the answer to its question");
+                }
             } else if (!(how instanceof Outcome.Done)) {
-                later(PAUSE_MILLIS, () -> update(responses));
+                boolean sent = again || how instanceof Outcome.Unknown;
+                later(PAUSE_MILLIS, () -> update(responses, sent));
             }
         });
     }

@@ -2,6 +2,7 @@ package dev.holdfast.client;
 
 import dev.holdfast.client.wire.HttpExchange;
 import dev.holdfast.client.wire.StreamHandler;
+import dev.holdfast.json.AnswerFacts;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.JsonParts;
 import dev.holdfast.json.JsonRpc;
@@ -48,8 +49,11 @@ final class StatelessSession extends ServerSession {
     private static final long FIRST_PAUSE_MILLIS = 1_000;
 
     private static final long LASTS_NANOS = TimeUnit.SECONDS.toNanos(10);
-    /** What a server answers that will not tell of changes the next time either. */
-    private static final Set<Integer> NOT_OFFERED = Set.of(400, 404, 405, 501);
+    /** By which status or code a server says that it tells of no changes: it is asked again much later. */
+    private static final Set<Integer> NOT_OFFERED = Set.of(405, 501);
+
+    private static final Set<String> NO_SUCH_METHOD = Set.of("-32601", "-32602");
+    private static final long NOT_OFFERED_MILLIS = TimeUnit.MINUTES.toMillis(10);
 
     private static final int MOST_DOUBLINGS = 6;
 
@@ -298,7 +302,8 @@ final class StatelessSession extends ServerSession {
     private final class Feed {
         // guarded by this
         private String lists = "";
-        private final Set<String> uris = new LinkedHashSet<>();
+        /** The resources of which the server has agreed to tell. */
+        private Set<String> uris = Set.of();
         /** What the server does not know yet. */
         private final List<Change> waiting = new ArrayList<>(0);
 
@@ -310,8 +315,6 @@ final class StatelessSession extends ServerSession {
         private int failures;
         /** Whether there was a time without a stream. */
         private boolean missed;
-        /** Whether the server has said that it does not tell what is asked for now. */
-        private boolean refused;
 
         /** A subscription, or its end, until it is answered. */
         private record Change(Envelope request, MessageSink sink, CompletableFuture<Outcome> outcome) {
@@ -333,15 +336,19 @@ final class StatelessSession extends ServerSession {
         /** A stream that was asked for, and what the server hears with that. */
         private final class Stream {
             private final List<Change> changes;
+            private final Set<String> wanted;
             private final Envelope request;
-            /** Whether the server has answered with an error. */
+            /** Whether the server has answered that there is no such thing. */
             private volatile boolean refused;
             // guarded by the feed
             /** When the server has begun to tell; 0 before that. */
             private long heardAt;
 
-            private Stream(List<Change> changes, String wishes) {
+            private Stream(List<Change> changes, Set<String> wanted) {
+                String resources = wanted.stream().map(JsonParts::quoted).collect(Collectors.joining(","));
+                String wishes = "{" + lists + "\"resourceSubscriptions\":[" + resources + "]}";
                 this.changes = changes;
+                this.wanted = wanted;
                 this.request = request(LISTEN, Map.of("notifications", wishes));
             }
 
@@ -354,7 +361,11 @@ final class StatelessSession extends ServerSession {
                     heard(this, JsonParts.strings(part.bytes(), "params", "notifications", "resourceSubscriptions"));
                     return DONE;
                 }
-                refused |= part.kind() == Envelope.Kind.ERROR;
+                refused |= part.kind() == Envelope.Kind.ERROR
+                        && AnswerFacts.ofError(part.bytes())
+                                .code()
+                                .filter(NO_SUCH_METHOD::contains)
+                                .isPresent();
                 return part.kind() == Envelope.Kind.NOTIFICATION ? message(part) : DONE;
             }
 
@@ -378,9 +389,7 @@ final class StatelessSession extends ServerSession {
             synchronized (this) {
                 late = closed();
                 if (!late) {
-                    boolean unused = change.adds() ? uris.add(change.uri()) : uris.remove(change.uri());
                     waiting.add(change);
-                    refused = false;
                 }
             }
             if (late) {
@@ -422,13 +431,17 @@ final class StatelessSession extends ServerSession {
                 }
                 changes = List.copyOf(waiting);
                 waiting.clear();
-                if (lists.isEmpty() && uris.isEmpty()) {
+                Set<String> wanted = new LinkedHashSet<>(uris);
+                for (Change change : changes) {
+                    boolean unused = change.adds() ? wanted.add(change.uri()) : wanted.remove(change.uri());
+                }
+                if (lists.isEmpty() && wanted.isEmpty()) {
+                    uris = wanted;
                     last = Optional.ofNullable(newest);
                     newest = null;
                 } else {
-                    String resources = uris.stream().map(JsonParts::quoted).collect(Collectors.joining(","));
                     before = newest;
-                    newest = new Stream(changes, "{" + lists + "\"resourceSubscriptions\":[" + resources + "]}");
+                    newest = new Stream(changes, wanted);
                     next = Optional.of(newest);
                 }
             }
@@ -452,7 +465,8 @@ final class StatelessSession extends ServerSession {
                 }
                 stream.changes.stream()
                         .filter(change -> change.adds() && !agreed.contains(change.uri()))
-                        .forEach(change -> uris.remove(change.uri()));
+                        .forEach(change -> stream.wanted.remove(change.uri()));
+                uris = stream == newest ? stream.wanted : uris;
                 more = !waiting.isEmpty();
                 resources = List.copyOf(uris);
             }
@@ -477,7 +491,7 @@ final class StatelessSession extends ServerSession {
         /** A stream has ended. If it was the newest, another takes its place, later and later while none lasts. */
         private void ended(Stream stream, Outcome outcome) {
             boolean unheard;
-            boolean again;
+            boolean refused;
             long pause;
             synchronized (this) {
                 unheard = stream.heardAt == 0;
@@ -495,16 +509,12 @@ final class StatelessSession extends ServerSession {
                         && stream.changes.isEmpty()
                         && (stream.refused
                                 || (outcome instanceof Outcome.Refused said && NOT_OFFERED.contains(said.status())));
-                if (unheard) {
-                    stream.changes.stream()
-                            .filter(Change::adds)
-                            .map(Change::uri)
-                            .forEach(uris::remove);
-                } else if (System.nanoTime() - stream.heardAt >= LASTS_NANOS) {
+                if (!unheard && System.nanoTime() - stream.heardAt >= LASTS_NANOS) {
                     failures = 0;
                 }
-                again = !closed() && (!refused || !waiting.isEmpty());
-                pause = FIRST_PAUSE_MILLIS << Math.min(failures++, MOST_DOUBLINGS);
+                pause = refused && waiting.isEmpty()
+                        ? NOT_OFFERED_MILLIS
+                        : FIRST_PAUSE_MILLIS << Math.min(failures++, MOST_DOUBLINGS);
             }
             if (unheard) {
                 stream.changes.forEach(change -> unheard(change, outcome));
@@ -513,7 +523,7 @@ final class StatelessSession extends ServerSession {
                             new IOException("the server does not tell of changes, which it has promised: " + outcome));
                 }
             }
-            if (again) {
+            if (!closed()) {
                 Future<?> unused = later(pause, this::openAgain);
             }
         }
@@ -530,7 +540,7 @@ final class StatelessSession extends ServerSession {
         private void openAgain() {
             boolean needed;
             synchronized (this) {
-                needed = (newest == null && !refused) || !waiting.isEmpty();
+                needed = newest == null || !waiting.isEmpty();
             }
             if (needed) {
                 open();

@@ -40,6 +40,11 @@ public final class ToldProgress {
         });
     }
 
+    /** A figure that goes beyond the last that was told; this one if it does. */
+    synchronized double beyond(double here) {
+        return goesBeyond(OptionalDouble.of(here), last) ? here : last.getAsDouble() + 1;
+    }
+
     private static boolean goesBeyond(OptionalDouble here, OptionalDouble before) {
         return before.isEmpty() || here.orElse(Double.NEGATIVE_INFINITY) > before.getAsDouble();
     }

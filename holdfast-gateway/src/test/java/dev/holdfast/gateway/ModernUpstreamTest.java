@@ -13,6 +13,7 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -337,5 +338,46 @@ class ModernUpstreamTest {
 
         upstream.on("tools/call", asked -> answered(asked, "'resultType':'input_required'"));
         assertThat(peer.post(CALL).body()).contains("wants input and does not say which");
+    }
+
+    @Test
+    void anAnswerThatIsBarredIsGivenAgain() throws Exception {
+        state =
+                "'status':'input_required','inputRequests':{'k':{'method':'elicitation/create','params':{'message':'who?'}}}";
+        AtomicBoolean barred = new AtomicBoolean();
+        upstream.on("tasks/update", asked -> {
+            if (barred.getAndSet(true)) {
+                state = "'status':'completed','result':{'content':[{'type':'text','text':'answered'}]}";
+                complete(asked, "'ok':true");
+            } else {
+                asked.status(403);
+            }
+        });
+        HttpPeer peer = HttpPeer.introduced(gateway().url(), ASKS);
+
+        try (Stream<String> lines = Wait.until(peer.posted(CALL)).body()) {
+            Iterator<String> stream = lines.iterator();
+            peer.post("{'jsonrpc':'2.0','id':" + question(stream) + ",'result':{'action':'accept','content':{}}}");
+            assertThat(next(stream, "data", "\"id\":2")).contains("answered");
+        }
+        assertThat(upstream.asked("tasks/cancel")).isEmpty();
+    }
+
+    @Test
+    void aServerThatCannotTellOfChangesNowIsAskedAgain() throws Exception {
+        upstream.on(
+                        "server/discover",
+                        asked -> complete(
+                                asked,
+                                "'supportedVersions':['2026-07-28'],'capabilities':{'tools':{'listChanged':true}}"))
+                .on(
+                        "subscriptions/listen",
+                        asked -> asked.json("{'jsonrpc':'2.0','id':" + asked.id()
+                                + ",'error':{'code':-32603,'message':'not now'}}"));
+        HttpPeer.introduced(gateway().url(), ASKS);
+
+        Wait.until(
+                "it is asked again",
+                () -> upstream.asked("subscriptions/listen").size() > 2);
     }
 }
