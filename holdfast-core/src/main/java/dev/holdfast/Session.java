@@ -96,7 +96,9 @@ public interface Session {
      */
     CompletionStage<Optional<KeptStream>> kept(StreamId stream);
 
-    /** Whether it keeps so much that what follows may find no room: a quarter of {@code sessionBytes}, as far as this process knows. */
+    /**
+     * Whether it must keep so much that what follows may find no room: a quarter of {@code sessionBytes}, as far as this process knows.
+     */
     boolean crowded();
 
     /**

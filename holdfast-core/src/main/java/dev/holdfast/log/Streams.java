@@ -195,7 +195,7 @@ public final class Streams {
 
     /** Whether so much is kept that what follows may find no room. */
     public boolean crowded() {
-        return bytes > sessionBytes / CROWDED_PART;
+        return bytes - spareBytes > sessionBytes / CROWDED_PART;
     }
 
     /** How many bytes of messages a large response may complete. */

@@ -212,19 +212,26 @@ public abstract class SessionCore {
         outbox.whenOpen(now, step -> {
             LiveCall.Request request = held.request;
             if (reruns() && request.call.requests.size() == 1 && request.isHeldBy(held) && request.open()) {
+                boolean before = request.call.rerunnable();
                 request.call.mayBeRerun(step);
-                outbox.add(keeping(held, change), step);
+                outbox.add(keeping(held, change, before), step);
             }
         });
     }
 
-    /** What is too large for the store is forgotten: it would be refused for ever. */
-    private Pending keeping(LiveCall.Held held, RecordChange change) {
+    /**
+     * What is too large for the store is forgotten: it would be refused for ever.
+     *
+     * @param before whether the call could be run again without it
+     */
+    private Pending keeping(LiveCall.Held held, RecordChange change, boolean before) {
         return new Pending(null, List.of(change)) {
             @Override
             public void again(Step step) {
                 if (!(failure() instanceof TooLargeException)) {
                     keep(held, change, step);
+                } else if (!before) {
+                    held.request.call.isNotRerun(step);
                 }
             }
         };

@@ -155,9 +155,8 @@ public final class Carrier {
 
     /** The call of a request is over, or there was none. One that its limit has ended may still ask something. */
     public void leave() {
-        boolean fills = fills();
+        measure();
         synchronized (this) {
-            full = fills;
             running--;
             since = engine.clock().getAsLong();
             retired |= use == Use.IN_TURN && since - began >= longestCall.toNanos();
@@ -171,14 +170,18 @@ public final class Carrier {
         done();
     }
 
-    /** The results that are kept in it are large. */
-    private boolean fills() {
+    /** Looks whether the results that are kept in it leave room for others. */
+    void measure() {
         synchronized (this) {
             if (kept.isEmpty()) {
-                return false;
+                full = false;
+                return;
             }
         }
-        return session.crowded();
+        boolean crowded = session.crowded();
+        synchronized (this) {
+            full = crowded && !kept.isEmpty();
+        }
     }
 
     /** The connection of a request has ended, and nobody comes back for it. */
@@ -231,10 +234,7 @@ public final class Carrier {
                 end.cancel(false);
             }
         }
-        boolean fills = fills();
-        synchronized (this) {
-            full = fills;
-        }
+        measure();
         endIfRetired();
     }
 

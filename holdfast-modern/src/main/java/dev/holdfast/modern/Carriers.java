@@ -179,6 +179,7 @@ public final class Carriers {
             bySession.remove(carrier.session().id(), carrier);
             carrier.endIfRetired();
         }
+        bySession.values().forEach(Carrier::measure);
         bySession.values().forEach(Carrier::declineUnread);
     }
 

@@ -37,6 +37,9 @@ final class Feed implements StreamReader.Waker {
     /** A resource whose changes its backend was asked to tell, by whom, and whether it does. */
     private record Subscribed(Set<Subscription> by, CompletableFuture<Boolean> agreed) {}
 
+    /** The ends of subscriptions that its backend was asked for and has not answered. Guarded by the resources. */
+    private final Map<String, CompletableFuture<Boolean>> leaving = new HashMap<>(0);
+
     Feed(Carrier carrier, LongSupplier clock) {
         this.carrier = carrier;
         this.clock = clock;
@@ -72,17 +75,19 @@ final class Feed implements StreamReader.Waker {
     }
 
     /** Asks the backend to tell of changes of a resource, if it was not asked before; completes with whether it does. */
-    CompletionStage<Boolean> subscribe(Subscription subscription, String uri) {
+    CompletableFuture<Boolean> subscribe(Subscription subscription, String uri) {
         Subscribed resource;
+        CompletableFuture<Boolean> after;
         boolean first;
         synchronized (resources) {
+            after = leaving.getOrDefault(uri, CompletableFuture.completedFuture(true));
             first = !resources.containsKey(uri);
             resource =
                     resources.computeIfAbsent(uri, any -> new Subscribed(new HashSet<>(), new CompletableFuture<>()));
             resource.by.add(subscription);
         }
         if (first) {
-            carrier.ask("resources/subscribe", uri).whenComplete((agreed, failure) -> {
+            after.thenCompose(left -> carrier.ask("resources/subscribe", uri)).whenComplete((agreed, failure) -> {
                 boolean tells = failure == null && agreed;
                 if (!tells) {
                     synchronized (resources) {
@@ -92,18 +97,27 @@ final class Feed implements StreamReader.Waker {
                 resource.agreed.complete(tells);
             });
         }
-        return resource.agreed;
+        return resource.agreed.copy();
     }
 
-    private void unsubscribe(Subscription subscription, String uri) {
+    /** The backend need not tell one of changes of a resource any more; it is asked so when there is no other. */
+    void unsubscribe(Subscription subscription, String uri) {
+        CompletableFuture<Boolean> left = new CompletableFuture<>();
         synchronized (resources) {
             Subscribed resource = resources.get(uri);
             if (resource == null || !resource.by.remove(subscription) || !resource.by.isEmpty()) {
                 return;
             }
             resources.remove(uri);
+            leaving.put(uri, left);
         }
-        carrier.ask("resources/unsubscribe", uri).whenComplete((done, failure) -> Carrier.logged("asked", failure));
+        carrier.ask("resources/unsubscribe", uri).whenComplete((done, failure) -> {
+            Carrier.logged("asked", failure);
+            synchronized (resources) {
+                leaving.remove(uri, left);
+            }
+            left.complete(true);
+        });
     }
 
     @Override

@@ -24,6 +24,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -42,6 +43,9 @@ public final class Subscription implements StreamReader, ModernStream {
             "toolsListChanged", "tools",
             "promptsListChanged", "prompts",
             "resourcesListChanged", "resources");
+    /** How long the backend has to say of which resources it tells. */
+    private static final long AGREES_NANOS = TimeUnit.SECONDS.toNanos(10);
+
     private static final int MOST_TASKS = 64;
     private static final int MOST_RESOURCES = 256;
     private static final String UPDATED = "notifications/resources/updated";
@@ -105,15 +109,30 @@ public final class Subscription implements StreamReader, ModernStream {
             end();
         }
         CompletionStage<Void> asked = CompletableFuture.completedFuture(null);
+        long due = System.nanoTime() + AGREES_NANOS;
         // one after the other: a session takes so many calls at once, and others have some
         for (String uri : List.copyOf(resources)) {
-            asked = asked.thenCompose(done -> feed.subscribe(this, uri)).thenAccept(agreed -> {
+            asked = asked.thenCompose(done -> agrees(uri, due)).thenAccept(agreed -> {
                 if (!agreed) {
+                    feed.unsubscribe(this, uri);
                     resources.remove(uri);
                 }
             });
         }
-        return asked.thenRun(this::acknowledge);
+        return asked.thenRun(this::acknowledge).whenComplete((done, failure) -> {
+            if (failure != null) {
+                feed.remove(this);
+                carrier.unlisten();
+            }
+        });
+    }
+
+    /** Whether the backend tells of a resource; not, if it has not said so in time. */
+    private CompletionStage<Boolean> agrees(String uri, long due) {
+        long left = due - System.nanoTime();
+        return left <= 0
+                ? CompletableFuture.completedFuture(false)
+                : feed.subscribe(this, uri).completeOnTimeout(false, left, TimeUnit.NANOSECONDS);
     }
 
     /** The ids of the tasks that a request wants to hear of. */

@@ -5,6 +5,7 @@ import dev.holdfast.EndReason;
 import dev.holdfast.Refusal;
 import dev.holdfast.Resume;
 import dev.holdfast.StreamReader;
+import dev.holdfast.json.AnswerFacts;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.EnvelopeReader;
 import dev.holdfast.json.JsonParts;
@@ -26,6 +27,7 @@ import dev.holdfast.servlet.sse.ModernFraming;
 import dev.holdfast.servlet.sse.SseConnection;
 import dev.holdfast.spi.Event;
 import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RequestId;
 import java.time.Duration;
 import java.util.List;
@@ -59,7 +61,7 @@ final class ModernHttp {
     private final Carriers carriers;
     private final KeptCalls kept;
     /** Gives answers to backends; a handler may go on there. */
-    private final BlockingPool answering = new BlockingPool("holdfast-answer", MOST_ANSWERS);
+    private final BlockingPool answering = new BlockingPool("holdfast-answer", MOST_ANSWERS, MOST_ANSWERS);
 
     /** Serves the engine of a protocol whose requests name sessions, on the same path. */
     ModernHttp(Protocol http) {
@@ -146,10 +148,7 @@ final class ModernHttp {
                     } else if (taken instanceof Carriers.Full full) {
                         return exchange.reply(Rejection.of(full.reason()));
                     }
-                    byte[] error = ((Carriers.Declined) taken).error().bytes();
-                    return exchange.message(ModernAnswer.of(
-                                    error, message.method(), message.id().orElseThrow(), "")
-                            .bytes());
+                    return exchange.message(declined(message.id(), ((Carriers.Declined) taken).error()));
                 },
                 taken -> {
                     if (taken instanceof Carriers.Taken there) {
@@ -157,6 +156,16 @@ final class ModernHttp {
                     }
                     return false;
                 });
+    }
+
+    /** Why a server does not open is no fault of the request, as its code would say. */
+    private static byte[] declined(Optional<RequestId> id, OutboundMessage error) {
+        AnswerFacts why = AnswerFacts.ofError(error.bytes());
+        return JsonRpc.errorBody(
+                id,
+                JsonRpc.INTERNAL_ERROR,
+                "the server does not open: " + why.message().orElse("it does not say why"),
+                "{\"code\":" + why.code().orElse("null") + "}");
     }
 
     /** What fails before it has begun leaves the carrier to others. */

@@ -136,6 +136,21 @@ class StatelessSharingTest {
     }
 
     @Test
+    void longAnswersThatWereFetchedTakeNoRoom() {
+        List<String> tasks = new ArrayList<>();
+        for (int i = 0; i < 3; i++) {
+            tasks.add(answer(call("wait", TASKS)).at("/result/taskId").asString());
+            assertThat(answer(call("long", TASKS)).at("/result/content/0/text").asString())
+                    .hasSize(3_000_000);
+        }
+
+        assertThat(tasks.stream()
+                        .map(task -> task.substring(0, task.indexOf('.')))
+                        .distinct())
+                .hasSize(1);
+    }
+
+    @Test
     void whoseATaskIsIsToldApartInASessionOfAll() throws Exception {
         server.close();
         start(Isolation.SHARED);
