@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ScheduledExecutorService;
@@ -109,9 +110,9 @@ public final class EngineGroup {
 
     private boolean makeRoom(String principal) {
         return Arrays.stream(members)
-                .sorted(Comparator.comparingInt(
-                                (Member member) -> member.sessions().getAsInt())
-                        .reversed())
-                .anyMatch(member -> member.release.test(principal));
+                // counted once, since the order must not change while it is made
+                .map(member -> Map.entry(member.sessions.getAsInt(), member))
+                .sorted(Map.Entry.comparingByKey(Comparator.reverseOrder()))
+                .anyMatch(member -> member.getValue().release.test(principal));
     }
 }

@@ -306,10 +306,15 @@ final class LimitedBackend implements Backend {
         /** Makes room for the first of those for whom no connection is on its way out. Who has his share gets the place of his own only. */
         private boolean makesRoom() {
             List<Place> without = locked(() -> waiting.stream().skip(leaving).toList());
-            return without.stream()
-                    .map(place -> quota.hasShare(place.principal) ? place.principal : "")
-                    .distinct()
-                    .anyMatch(makeRoom);
+            try {
+                return without.stream()
+                        .map(place -> quota.hasShare(place.principal) ? place.principal : "")
+                        .distinct()
+                        .anyMatch(makeRoom);
+            } catch (RuntimeException | Error e) {
+                logger.error("no room was made for a session that waits for a backend", e);
+                return false;
+            }
         }
 
         private void grant() {

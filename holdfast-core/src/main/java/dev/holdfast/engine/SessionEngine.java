@@ -81,8 +81,14 @@ public final class SessionEngine implements AutoCloseable {
         this.releaseOwned = scheduling.release();
         this.live = new LiveSessions(limits);
         ParkedSessions parked = new ParkedSessions(limits);
+        // the end of a connection that has no place makes room for nobody
+        boolean hasPlaces = builder.backend.mostConnections() != Integer.MAX_VALUE;
         this.memory = new NodeMemory(
-                live, limits, budget, builder.group, principal -> live.releaseBackend(principal, clock.now()));
+                live,
+                limits,
+                budget,
+                builder.group,
+                principal -> hasPlaces && live.releaseBackend(principal, clock.now()));
         this.drain = new Drain(live, clock, scheduler);
         this.host =
                 new EngineHost(builder, scheduler, clock, telemetry, live, parked, memory, drain, this::terminateAny);

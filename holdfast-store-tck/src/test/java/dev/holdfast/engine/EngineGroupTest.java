@@ -2,11 +2,13 @@ package dev.holdfast.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.Opening;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
@@ -65,12 +67,58 @@ class EngineGroupTest {
         AtomicInteger asked = new AtomicInteger();
         group.join(new Sessions(0), () -> 1, principal -> asked.compareAndSet(0, 1));
         group.join(new Sessions(0), () -> 5, principal -> asked.compareAndSet(0, 5));
-        LimitedBackend.BackendPlaces places = group.places(3).orElseThrow();
-        for (int i = 0; i < 4; i++) {
-            places.ask("", Duration.ZERO);
-        }
+        fill();
 
         assertThat(asked).hasValue(5);
+    }
+
+    @Test
+    void aBackendWithoutPlacesEndsNoConnectionForAnother() {
+        VirtualTime time = new VirtualTime();
+        TestBackend unlimited = new TestBackend();
+        SessionEngine engine = SessionEngine.builder(unlimited, Wire.MESSAGES)
+                .clock(time)
+                .wallClock(time)
+                .scheduler(time)
+                .executor(Runnable::run)
+                .group(group)
+                .build()
+                .start();
+        for (int i = 0; i < 2; i++) {
+            Opening opening = TestBed.now(engine.open(Wire.initialize(), "", TestBed.LIFETIME));
+            TestBed.now(((Opening.Opened) opening).session().notify(Wire.notification("used")));
+        }
+        AtomicInteger asked = new AtomicInteger();
+        group.join(new Sessions(0), () -> 1, principal -> asked.compareAndSet(0, 1));
+
+        fill();
+
+        assertThat(asked).hasValue(1);
+        assertThat(unlimited.lives).hasSize(2).allMatch(life -> life.closed == 0);
+        engine.drain(Duration.ZERO);
+        time.advance(Duration.ofMinutes(1));
+    }
+
+    @Test
+    void whoFailsToMakeRoomKeepsNobodyWaitingForEver() {
+        group.join(new Sessions(0), () -> 1, principal -> {
+            throw new IllegalStateException("no room, as the test wants it");
+        });
+        LimitedBackend.BackendPlaces.Place first = fill().get(0);
+        LimitedBackend.BackendPlaces.Place waiting =
+                group.places(3).orElseThrow().ask("", Duration.ofMinutes(1));
+
+        first.free();
+
+        assertThat(TestBed.now(waiting.granted())).isTrue();
+    }
+
+    /** Asks for one place more than there are. */
+    private List<LimitedBackend.BackendPlaces.Place> fill() {
+        LimitedBackend.BackendPlaces places = group.places(3).orElseThrow();
+        return IntStream.range(0, 4)
+                .mapToObj(i -> places.ask("", Duration.ZERO))
+                .toList();
     }
 
     @Test
