@@ -41,6 +41,7 @@ final class Gateway {
     private static final Duration HEAD_TIME = Duration.ofSeconds(60);
 
     private static final long LOOK_MILLIS = 500;
+    private static final long RETRY_MILLIS = 10_000;
 
     private static final Logger log = LoggerFactory.getLogger(Gateway.class);
 
@@ -106,8 +107,8 @@ final class Gateway {
             this.path = "/";
             this.services = new Services(node, web, guard);
             services.serve(servers).join();
-            Future<?> unused = reloads.scheduleWithFixedDelay(
-                    () -> take(file.get().changed()), LOOK_MILLIS, LOOK_MILLIS, TimeUnit.MILLISECONDS);
+            every(LOOK_MILLIS, () -> take(file.get().changed()));
+            every(RETRY_MILLIS, services::retry);
         }
         web.start(new StatusPages(
                 services::served, services::failed, guard, () -> measured.join().scrape()));
@@ -161,6 +162,10 @@ final class Gateway {
             web.release();
             throw e;
         }
+    }
+
+    private void every(long millis, Runnable task) {
+        Future<?> unused = reloads.scheduleWithFixedDelay(task, millis, millis, TimeUnit.MILLISECONDS);
     }
 
     /** Serves what the file says. */

@@ -86,24 +86,28 @@ sealed interface ServerChoice {
             settings.refuse(" is for COMMAND or --upstream, and neither is given", Knobs.START_TIMEOUT);
             return new Demo();
         }
-        return new Upstream(url(Knobs.UPSTREAM.name(), upstream.get()), Map.of());
+        return new Upstream(
+                url(upstream.get())
+                        .orElseThrow(() -> new IllegalArgumentException(Knobs.UPSTREAM.name()
+                                + " must be as in https://mcp.example/mcp, not " + shown(upstream.get()))),
+                Map.of());
     }
 
-    /**
-     * The address of an upstream.
-     *
-     * @param name what it is the value of
-     */
-    static URI url(String name, String text) {
+    /** The address of an upstream, if that is one. */
+    static Optional<URI> url(String text) {
         try {
             URI url = new URI(text);
             UpstreamBackend.builder(url);
-            return url;
+            return Optional.of(url);
         } catch (URISyntaxException | IllegalArgumentException e) {
-            boolean secret = text.matches("[^/?#]*//[^/?#]*@.*");
-            String shown = text.isEmpty() ? "empty" : text;
-            throw new IllegalArgumentException(name + " must be as in https://mcp.example/mcp, not "
-                    + (secret ? "one with a user or a password" : shown));
+            return Optional.empty();
         }
+    }
+
+    /** What of a URL is no secret. */
+    private static String shown(String text) {
+        return text.matches("(?s)[^/?#]*//[^/?#]*@.*")
+                ? "one with a user or a password"
+                : text.isEmpty() ? "empty" : text.replaceFirst("(?s)[?;#].*", "");
     }
 }

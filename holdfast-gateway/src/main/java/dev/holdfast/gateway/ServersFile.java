@@ -4,12 +4,10 @@ import dev.holdfast.gateway.process.ServerCommand;
 import dev.holdfast.gateway.text.GatewayException;
 import dev.holdfast.gateway.text.OptionFile;
 import dev.holdfast.upstream.UpstreamBackend;
-import java.io.IOException;
 import java.net.URI;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -20,6 +18,7 @@ import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tools.jackson.core.JacksonException;
@@ -42,6 +41,7 @@ final class ServersFile {
 
     private static final Pattern NAME = Pattern.compile("[A-Za-z0-9_~-][A-Za-z0-9._~-]{0,63}");
     private static final Pattern VARIABLE = Pattern.compile("\\$\\{([^}]*)}?");
+    private static final Pattern VARIABLE_NAME = Pattern.compile("[^=\\x00]+");
     private static final Pattern INSIDE = Pattern.compile("([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?", Pattern.DOTALL);
 
     private static final String COMMAND = "command";
@@ -74,10 +74,10 @@ final class ServersFile {
 
     private final OptionFile file;
     private final KnobValues settings;
-    private Optional<Stamp> seen = Optional.empty();
-
-    /** What a file that was changed has not in common with itself before. */
-    private record Stamp(Object time, long size, Optional<Object> key) {}
+    /** What was in it, right or wrong; nothing where it is to be read in any case. */
+    private Optional<byte[]> seen = Optional.empty();
+    /** What was told of it last, unless it could be read since. */
+    private String trouble = "";
 
     /**
      * A value, and where it begins.
@@ -103,8 +103,12 @@ final class ServersFile {
      * @throws GatewayException says with line and column what is wrong
      */
     Map<String, ServeOptions> read() {
-        seen = stamp();
-        Value all = parsed(file.text(file.content()));
+        return read(file.content());
+    }
+
+    private Map<String, ServeOptions> read(byte[] content) {
+        seen = Optional.of(content);
+        Value all = parsed(file.text(content));
         Map<String, Value> members = object(all, "the file");
         Value servers = members.get("mcpServers");
         if (servers == null) {
@@ -121,32 +125,33 @@ final class ServersFile {
         return options;
     }
 
-    /** The same if it has changed since it was read. */
+    /** The same if it has changed since it was read; what is wrong with it is told in the log, once. */
     Optional<Map<String, ServeOptions>> changed() {
-        return stamp().equals(seen) ? Optional.empty() : again();
-    }
-
-    /** The same; a file that is wrong is told in the log. */
-    Optional<Map<String, ServeOptions>> again() {
         try {
-            Map<String, ServeOptions> servers = read();
-            log.info("{} is read again, and taken", file);
-            return Optional.of(servers);
+            byte[] content = file.contentAgain();
+            trouble = "";
+            if (seen.filter(before -> Arrays.equals(before, content)).isEmpty()) {
+                Map<String, ServeOptions> servers = read(content);
+                log.info("{} is read again, and taken", file);
+                return Optional.of(servers);
+            }
         } catch (GatewayException e) {
-            log.error("{}; nothing has changed", e.getMessage());
+            String why = String.valueOf(e.getMessage());
+            if (!why.equals(trouble)) {
+                trouble = why;
+                log.error("{}; nothing has changed", why);
+            }
         } catch (RuntimeException e) {
             log.error("{} could not be read; nothing has changed", file, e);
         }
         return Optional.empty();
     }
 
-    private Optional<Stamp> stamp() {
-        try {
-            BasicFileAttributes now = Files.readAttributes(file.path(), BasicFileAttributes.class);
-            return Optional.of(new Stamp(now.lastModifiedTime(), now.size(), Optional.ofNullable(now.fileKey())));
-        } catch (IOException e) {
-            return Optional.empty();
-        }
+    /** The same in any case. */
+    Optional<Map<String, ServeOptions>> again() {
+        seen = Optional.empty();
+        trouble = "";
+        return changed();
     }
 
     private Optional<ServeOptions> server(String name, Value server) {
@@ -157,8 +162,12 @@ final class ServersFile {
                             + " without a dot at its beginning");
         }
         Map<String, Value> members = object(server, "server " + name);
-        if (is(members, DISABLED)) {
+        Value disabled = members.get(DISABLED);
+        if (disabled != null && disabled.kind == JsonToken.VALUE_TRUE) {
             return Optional.empty();
+        }
+        if (disabled != null && disabled.kind != JsonToken.VALUE_FALSE) {
+            throw fault(disabled, "server " + name + ": " + DISABLED + " must be true or false");
         }
         members.forEach((member, value) -> {
             boolean known =
@@ -201,11 +210,6 @@ final class ServersFile {
         return Objects.requireNonNull(members.get(name));
     }
 
-    private boolean is(Map<String, Value> members, String name) {
-        Value value = members.get(name);
-        return value != null && value.kind == JsonToken.VALUE_TRUE;
-    }
-
     private ServerChoice command(String name, Map<String, Value> members) {
         List<String> words = new ArrayList<>(List.of(text(name, COMMAND, present(members, COMMAND))));
         Value args = members.get(ARGS);
@@ -213,20 +217,33 @@ final class ServersFile {
             words.addAll(texts(name, ARGS, args));
         }
         Optional<Path> folder = Optional.ofNullable(members.get(CWD)).map(cwd -> Path.of(text(name, CWD, cwd)));
-        return new ServerChoice.Command(new ServerCommand(words, texts(name, members, ENV), folder));
+        Optional.ofNullable(members.get(ENV))
+                .ifPresent(env -> env.members.forEach((variable, value) -> {
+                    if (!VARIABLE_NAME.matcher(variable).matches()) {
+                        throw fault(
+                                value,
+                                "server " + name + ": env has a name that no variable can have, with = or U+0000");
+                    }
+                }));
+        return new ServerChoice.Command(new ServerCommand(words, Optional.of(texts(name, members, ENV)), folder));
     }
 
     private ServerChoice upstream(String name, Map<String, Value> members) {
         Value at = present(members, URL);
+        // what it is may be a secret
+        URI url = ServerChoice.url(text(name, URL, at))
+                .orElseThrow(() -> fault(
+                        at,
+                        "server " + name
+                                + ": url must be as in https://mcp.example/mcp, without a user, a password or a"
+                                + " fragment; look whether a variable in it has a line end"));
         Map<String, String> headers = texts(name, members, HEADERS);
         try {
-            URI url = ServerChoice.url(URL, text(name, URL, at));
-            at = members.getOrDefault(HEADERS, at);
             UpstreamBackend.builder(url).headers(headers);
-            return new ServerChoice.Upstream(url, headers);
         } catch (IllegalArgumentException e) {
-            throw fault(at, "server " + name + ": " + e.getMessage());
+            throw fault(members.getOrDefault(HEADERS, at), "server " + name + ": " + e.getMessage());
         }
+        return new ServerChoice.Upstream(url, headers);
     }
 
     private Map<Knob<?>, Object> knobs(String name, boolean command, Map<String, Value> members) {
@@ -289,7 +306,7 @@ final class ServersFile {
         if (value.kind.isStructStart() || value.kind == JsonToken.VALUE_NULL) {
             throw fault(value, "server " + server + ": " + name + " must be a text");
         }
-        return VARIABLE.matcher(value.text).replaceAll(found -> {
+        String text = VARIABLE.matcher(value.text).replaceAll(found -> {
             Matcher inside = INSIDE.matcher(found.group(1));
             if (!found.group().endsWith("}") || !inside.matches()) {
                 throw fault(
@@ -298,7 +315,7 @@ final class ServersFile {
                                 + " has a ${ that begins no variable; write ${NAME} or ${NAME:-default}");
             }
             String set = Optional.ofNullable(System.getenv(inside.group(1)))
-                    .filter(text -> inside.group(2) == null || !text.isEmpty())
+                    .filter(given -> inside.group(2) == null || !given.isEmpty())
                     .or(() -> Optional.ofNullable(inside.group(2)))
                     .orElseThrow(() -> fault(
                             value,
@@ -307,6 +324,10 @@ final class ServersFile {
                                     + ":-default}"));
             return Matcher.quoteReplacement(set);
         });
+        if (text.indexOf('\0') >= 0) {
+            throw fault(value, "server " + server + ": " + name + " must not have the character U+0000");
+        }
+        return text;
     }
 
     private Map<String, Value> object(Value value, String what) {
@@ -360,7 +381,10 @@ final class ServersFile {
         return fault(value.at, what);
     }
 
-    private GatewayException fault(TokenStreamLocation at, String what) {
-        return new GatewayException(file + ", line " + at.getLineNr() + ", column " + at.getColumnNr() + ": " + what);
+    private GatewayException fault(@Nullable TokenStreamLocation at, String what) {
+        return at == null
+                ? file.fault(what)
+                : new GatewayException(
+                        file + ", line " + at.getLineNr() + ", column " + at.getColumnNr() + ": " + what);
     }
 }

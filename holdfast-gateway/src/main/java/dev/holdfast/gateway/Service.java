@@ -94,8 +94,8 @@ final class Service {
         try {
             this.served = served();
             meters.watch(served.engine);
-        } catch (RuntimeException e) {
-            ends.forEach(Runnable::run);
+        } catch (RuntimeException | Error e) {
+            endParts();
             meters.close();
             throw e;
         }
@@ -123,13 +123,14 @@ final class Service {
         try {
             options.store().folder().ifPresent(OpenToOthers::complain);
             return new Service(options, node, store);
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             store.close();
             throw e;
         }
     }
 
-    private static void requireExecutable(ServerChoice server) {
+    /** Fails with a {@link GatewayException} if it is a command that is not there. */
+    static void requireExecutable(ServerChoice server) {
         if (server instanceof ServerChoice.Command choice
                 && choice.command().executable().isEmpty()) {
             throw new GatewayException("the command " + choice.command().fault() + ": "
@@ -256,8 +257,23 @@ final class Service {
 
     /** Lets running calls end, hands connections over, and ends sessions and their backend; blocks until that is done. */
     void end(Duration timeout) {
-        served.engine.drain(timeout).toCompletableFuture().join();
-        ends.forEach(Runnable::run);
+        try {
+            served.engine.drain(timeout).toCompletableFuture().join();
+        } finally {
+            endParts();
+        }
+    }
+
+    /** Each of them, though the end of another fails. */
+    private void endParts() {
+        Runnable end = ends.poll();
+        if (end != null) {
+            try {
+                end.run();
+            } finally {
+                endParts();
+            }
+        }
     }
 
     /** Closes the store, after the end. */

@@ -12,7 +12,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Executors;
-import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -43,7 +42,7 @@ final class Services {
     }
 
     /**
-     * Serves these from now on, and no others; those that could not be started are tried again.
+     * Serves these from now on, and no others.
      *
      * @return completes when all is done, those that end have ended, and those that cannot be served are told in the log
      */
@@ -56,6 +55,13 @@ final class Services {
         return CompletableFuture.allOf(slots.entrySet().stream()
                 .map(slot -> slot.getValue().want(Optional.ofNullable(servers.get(slot.getKey()))))
                 .toArray(CompletableFuture<?>[]::new));
+    }
+
+    /** Tries those again that could not be started or changed. */
+    synchronized void retry() {
+        if (!ended) {
+            slots.values().forEach(Slot::retry);
+        }
     }
 
     /** Serves this one, without a name, from now on; fails with a {@link GatewayException} if it cannot be here. */
@@ -73,10 +79,10 @@ final class Services {
         return all().map(Service::status).toList();
     }
 
-    /** Why others are not, by their names. */
+    /** Why others are not, or are as they were, by their names. */
     Map<String, String> failed() {
         Map<String, String> failed = new ConcurrentHashMap<>();
-        slots.forEach((name, slot) -> slot.failure.ifPresent(why -> failed.put(name, why)));
+        slots.forEach((name, slot) -> slot.failure.ifPresent(why -> failed.put(name, slot.shown(why))));
         return failed;
     }
 
@@ -106,9 +112,11 @@ final class Services {
     /** The place of one name. What is asked for is done in its order, and only if nothing else was asked for meanwhile. */
     private final class Slot {
         private final String name;
-        private CompletableFuture<Void> last = CompletableFuture.completedFuture(null);
+        private CompletableFuture<?> last = CompletableFuture.completedFuture(null);
         /** How often something was asked for. */
         private volatile int asked;
+        /** What was asked for last. */
+        private volatile Optional<ServeOptions> wanted = Optional.empty();
 
         private volatile Optional<Service> service = Optional.empty();
         private volatile Optional<String> failure = Optional.empty();
@@ -117,26 +125,41 @@ final class Services {
             this.name = name;
         }
 
-        private synchronized CompletableFuture<Void> want(Optional<ServeOptions> options) {
+        private synchronized CompletableFuture<?> want(Optional<ServeOptions> options) {
             int number = ++asked;
-            last = last.thenRunAsync(
-                    () -> {
-                        try {
-                            if (asked == number) {
-                                settle(options);
-                            }
-                        } catch (RuntimeException e) {
-                            log.error("server {}: failed in a way that nobody expected", name, e);
-                        }
-                    },
-                    threads);
+            wanted = options;
+            last = afterLast(() -> {
+                try {
+                    if (asked == number) {
+                        settle(options, number);
+                    }
+                } catch (GatewayException e) {
+                    failed(options, String.valueOf(e.getMessage()));
+                } catch (Throwable e) {
+                    if (failed(options, "nobody expected " + e)) {
+                        log.error("server {}: this is what nobody expected", name, e);
+                    }
+                }
+            });
             return last;
         }
 
+        /** Asks for the same again, if it has failed. */
+        private synchronized void retry() {
+            if (failure.isPresent() && last.isDone()) {
+                want(wanted);
+            }
+        }
+
         /** Ends what there is once what was begun is done; nothing else is. */
-        private synchronized CompletableFuture<Void> stop(Duration timeout) {
+        private synchronized CompletableFuture<?> stop(Duration timeout) {
             asked++;
-            return last.thenRunAsync(() -> service.ifPresent(now -> now.end(timeout)), threads);
+            return afterLast(() -> service.ifPresent(
+                    now -> now.end(name.isEmpty() ? timeout : now.options().get(Knobs.DRAIN_TIMEOUT))));
+        }
+
+        private CompletableFuture<?> afterLast(Runnable task) {
+            return last.handle((done, failed) -> done).thenRunAsync(task, threads);
         }
 
         /** Whether nothing of it is left. */
@@ -144,59 +167,61 @@ final class Services {
             return last.isDone() && service.isEmpty() && failure.isEmpty();
         }
 
-        private void settle(Optional<ServeOptions> options) {
+        private void settle(Optional<ServeOptions> options, int number) {
             Optional<Service> now = service;
             if (now.isPresent() && options.filter(now.get().options()::becomes).isPresent()) {
                 become(now.get(), options.get());
-                return;
+            } else {
+                // what cannot start ends nothing that runs
+                options.filter(next -> now.isPresent()).ifPresent(next -> Service.requireExecutable(next.server()));
+                now.ifPresent(this::end);
+                if (asked == number) {
+                    options.ifPresentOrElse(this::begin, () -> web.remove(name));
+                }
             }
-            now.ifPresent(this::end);
-            options.ifPresentOrElse(this::begin, () -> {
-                failure = Optional.empty();
-                web.remove(name);
-            });
+            failure = Optional.empty();
         }
 
         private void begin(ServeOptions options) {
-            attempt(options, asked -> {
-                Service begun = Service.open(asked, node);
-                service = Optional.of(begun);
-                web.serve(name, begun.endpoint(), asked.paths());
-                log.info("server {} is served at {}", name, asked.path());
-            });
-            failure.ifPresent(why -> web.serve(
-                    name,
-                    new StatusPages.Unserved(guard, "the server " + name + " did not start: " + why),
-                    options.paths()));
+            Service begun = Service.open(options, node);
+            service = Optional.of(begun);
+            web.serve(name, begun.endpoint(), options.paths());
+            log.info("server {} is served at {}", name, options.path());
         }
 
         private void become(Service now, ServeOptions options) {
             boolean changes = !now.options().server().equals(options.server());
-            attempt(options, now::become);
-            if (changes && failure.isEmpty()) {
+            now.become(options);
+            if (changes) {
                 log.info("server {} has changed: sessions that begin have the new one", name);
             }
         }
 
-        private void attempt(ServeOptions options, Consumer<ServeOptions> change) {
-            try {
-                change.accept(options);
-                failure = Optional.empty();
-            } catch (GatewayException e) {
-                failed(String.valueOf(e.getMessage()));
-            } catch (RuntimeException e) {
-                log.error("server {}: did not start in a way that nobody expected", name, e);
-                failed("of a failure that the log tells");
+        /** Returns whether it is another failure than before. */
+        private boolean failed(Optional<ServeOptions> options, String why) {
+            boolean differs = failure.filter(why::equals).isEmpty();
+            failure = Optional.of(why);
+            if (differs) {
+                log.error(
+                        "server {} {}: {}; it is tried again every ten seconds",
+                        name,
+                        service.isPresent() ? "stays as it was" : "is not served",
+                        why);
             }
+            if (service.isEmpty()) {
+                String told = "the server " + name + " did not start: " + shown(why);
+                options.ifPresent(next -> web.serve(name, new StatusPages.Unserved(guard, told), next.paths()));
+            }
+            return differs;
         }
 
-        private void failed(String why) {
-            failure = Optional.of(why);
-            log.error(
-                    "server {} {}: {}; it is tried again when the file changes",
-                    name,
-                    service.isPresent() ? "stays as it was" : "is not served",
-                    why);
+        /** A reason for those whom the gateway serves: it may name files and addresses of this machine. */
+        private String shown(String why) {
+            return node.isLocal()
+                            || wanted.filter(options -> options.get(Knobs.SHOW_CHILD_ERRORS))
+                                    .isPresent()
+                    ? why
+                    : "the log of the gateway says why";
         }
 
         private void end(Service now) {

@@ -65,6 +65,7 @@ class CommandLineTest {
                 "serve --max-principal-sessions -1 | --max-principal-sessions must be 1 to 10000000, not -1",
                 "serve --max-calls 10000001        | --max-calls must be 1 to 10000000, not 10000001",
                 "serve --upstream ftp://a/mcp       | --upstream must be as in https://mcp.example/mcp, not ftp://a/mcp",
+                "serve --upstream ftp://a/mcp?key=1 | --upstream must be as in https://mcp.example/mcp, not ftp://a/mcp",
                 "serve --upstream http://u:p@a/mcp  | --upstream must be as in https://mcp.example/mcp, not one with a user or a password",
                 "serve --upstream http://a/ -- cat  | --upstream takes the place of COMMAND: give one of them",
                 "serve --forward-header Cookie      | --forward-header is for --upstream",

@@ -25,6 +25,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import javax.management.JMException;
@@ -53,6 +54,7 @@ class ManyServersTest {
                 *'"method":"notifications/'*) continue ;;
                 *'"method":"slow"'*) sleep 1 ;;
                 *'"method":"brief"'*) sleep 0.1 ;;
+                *'"method":"endless"'*) sleep 300 ;;
               esac
               printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","who":"%s","in":"%s","server":"%s"}}\\n' \\
                 "$id" "$WHO" "$(pwd)" $$
@@ -104,9 +106,10 @@ class ManyServersTest {
             List<String> words =
                     new ArrayList<>(List.of("serve", "--port", String.valueOf(port), "--config", file().toString()));
             words.addAll(List.of(more));
-            process = new GatewayProcess(GatewayProcess.builder(folder, List.of(), words)
-                    .redirectError(log.toFile())
-                    .start());
+            ProcessBuilder builder =
+                    GatewayProcess.builder(folder, List.of(), words).redirectError(log.toFile());
+            builder.environment().put("WHO", "a secret of the gateway");
+            process = new GatewayProcess(builder.start());
             String line = Wait.listening(process.process());
             url = URI.create(line.substring(line.indexOf("http")));
         }
@@ -504,6 +507,7 @@ class ManyServersTest {
                     .start()
                     .waitFor();
 
+            gateway.logs("is read again, and taken");
             gateway.logs("server late is served at /late/mcp");
             HttpPeer peer = gateway.peer("late");
             peer.call(2, "who");
@@ -513,6 +517,73 @@ class ManyServersTest {
             assertThat(gateway.log().lines().filter(line -> line.contains(name)))
                     .hasSizeGreaterThan(2)
                     .allMatch(line -> line.contains("principal=\"\" server=\"late\""));
+        }
+    }
+
+    private static int count(String text, String part) {
+        return text.split(Pattern.quote(part), -1).length - 1;
+    }
+
+    @Test
+    void whatCouldNotStartIsTriedAgainAndWhatCannotStartReplacesNothing() throws IOException {
+        Path program = folder.resolve("program");
+        servers.put("late", "{'command': '" + program + "', 'args': ['" + folder.resolve("server.sh") + "']}");
+        try (Running gateway = new Running(0)) {
+            assertFailed(gateway, "late", "the command was not found: " + program);
+            assertThat(new HttpPeer(gateway.url).get("/healthz").statusCode()).isEqualTo(503);
+
+            Files.createSymbolicLink(program, Path.of("/bin/sh"));
+            gateway.logs("server late is served at /late/mcp");
+            assertThat(new HttpPeer(gateway.url).get("/healthz").statusCode()).isEqualTo(200);
+            assertThat(count(gateway.log(), "server late is not served")).isOne();
+            HttpPeer peer = gateway.peer("late");
+            String answer = peer.call(2, "who");
+            // of the environment of the gateway it has nothing that it was not given
+            assertThat(said(answer, "who")).isEmpty();
+
+            servers.put("late", "{'command': 'no-such-command', 'holdfast': {'heartbeat': '5s'}}");
+            write();
+            gateway.logs("server late stays as it was: the command was not found: no-such-command");
+            assertThat(said(peer.call(3, "who"), "server")).isEqualTo(said(answer, "server"));
+            assertThat(gateway.log()).doesNotContain("server late ends");
+        }
+    }
+
+    @Test
+    void theEndKeepsToTheTimeOfEachServerAndBeginsNoneAnew() throws IOException, InterruptedException {
+        servers.put("changes", command("changes", "'holdfast': {'drain-timeout': '6s'}"));
+        servers.put("hasty", command("hasty", "'holdfast': {'drain-timeout': '1s'}"));
+        try (Running gateway = new Running(0, "--drain-timeout", "5m")) {
+            Wait.until(gateway.peer("changes").posted(3, "endless"));
+            Wait.until(gateway.peer("hasty").posted(3, "endless"));
+            servers.put("changes", command("changes", "'holdfast': {'drain-timeout': '7s'}"));
+            write();
+            gateway.logs("server changes ends");
+
+            gateway.process.process().destroy();
+
+            assertThat(gateway.process.exitCode(40)).isZero();
+            assertThat(count(gateway.log(), "server changes is served at")).isOne();
+        }
+    }
+
+    @Test
+    void othersAreNotToldOfTheMachineWhyAServerDidNotStart() throws IOException {
+        servers.put("none", "{'command': '/no/such/command'}");
+        servers.put("told", "{'command': '/no/such/command', 'holdfast': {'show-child-errors': true}}");
+        write();
+        String host = OutsideAddress.find()
+                .orElseThrow(() -> new AssertionError("this machine has no other address than loopback"));
+        try (TestGateway gateway = TestGateway.demo("--config", file().toString(), "--host", host, "--insecure")) {
+            HttpPeer peer = new HttpPeer(gateway.url().resolve("/none/mcp"));
+
+            assertThat(peer.post(TestJson.INITIALIZE).body())
+                    .contains("the server none did not start: the log of the gateway says why");
+            assertThat(peer.at(gateway.url().resolve("/told/mcp"))
+                            .post(TestJson.INITIALIZE)
+                            .body())
+                    .contains("the server told did not start: the command was not found: /no/such/command");
+            assertThat(peer.get("/stats").body()).contains("\"none\":{\"failed\":\"the log of the gateway says why\"}");
         }
     }
 

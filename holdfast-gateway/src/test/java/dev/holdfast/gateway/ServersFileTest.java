@@ -8,6 +8,7 @@ import dev.holdfast.gateway.text.GatewayException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -60,7 +61,7 @@ class ServersFileTest {
         assertThat(command(files))
                 .isEqualTo(new ServerCommand(
                         List.of("node", "server.mjs", "--port", "3000", System.getenv("PATH")),
-                        Map.of("TOKEN", "xy", "DEBUG", "true"),
+                        Optional.of(Map.of("TOKEN", "xy", "DEBUG", "true")),
                         Optional.of(Path.of("/srv"))));
         assertThat(files.get(Knobs.TASK_AFTER)).isEqualTo(Duration.ofSeconds(1));
         assertThat(files.get(Knobs.HEARTBEAT)).isEqualTo(Duration.ofSeconds(7));
@@ -111,7 +112,13 @@ class ServersFileTest {
                 "{'mcpServers': {'a': {'command': ['x']}}} | 1 | 34 | server a: command must be a text",
                 "{'mcpServers': {'a': {'command': '${NOT_SET}'}}} | 1 | 34 | server a: command has ${NOT_SET}, which is not set",
                 "{'mcpServers': {'a': {'command': '${input:k}'}}} | 1 | 34 | server a: command has a ${ that begins no variable",
-                "{'mcpServers': {'a': {'url': 'ftp://h/'}}} | 1 | 30 | server a: url must be as in https://mcp.example/mcp, not ftp://h/",
+                "{'mcpServers': {'a': {'url': 'ftp://h/s3cret'}}} | 1 | 30 | server a: url must be as in https://mcp.example/mcp, without",
+                "{'mcpServers': {'a': {'url': 'http://h/s3cret\\n'}}} | 1 | 30 | server a: url must be as in https://mcp.example/mcp, without",
+                "{'mcpServers': {'a': {'disabled': 'yes', 'command': 'x'}}} | 1 | 35 | server a: disabled must be true or false",
+                "{'mcpServers': {'a': {'command': 'x', 'args': ['s3cret\\u0000']}}} | 1 | 48 | server a: args must not have the character U+0000",
+                "{'mcpServers': {'a': {'command': 'x', 'env': {'A': 's3cret\\u0000'}}}} | 1 | 52 | server a: A must not have the character U+0000",
+                "{'mcpServers': {'a': {'command': 'x', 'env': {'A=s3cret': ''}}}} | 1 | 59 | server a: env has a name that no variable can have",
+                "{'mcpServers': {'a': {'command': 'x', 'cwd': 's3cret\\u0000'}}} | 1 | 46 | server a: cwd must not have the character U+0000",
                 "{'mcpServers': {'a': {'url': 'http://h/', 'headers': {'Host': 'x'}}}} | 1 | 54 | server a: forwarded must be",
                 "{'mcpServers': {'a': {'command': 'x', 'holdfast': {^'task-aftre': '1s'}}}} | 2 | 15 | server a: there is no knob 'task-aftre'",
                 "{'mcpServers': {'a': {'command': 'x', 'holdfast': {^'task-after': '1'}}}} | 2 | 15 | server a: task-after: '1' is no time",
@@ -124,7 +131,37 @@ class ServersFileTest {
         assertThatThrownBy(() -> read(text.replace('^', '\n')))
                 .isInstanceOf(GatewayException.class)
                 .hasMessageStartingWith("--config " + folder.resolve("servers.json") + ", line " + line + ", column "
-                        + column + ": " + why);
+                        + column + ": " + why)
+                .hasMessageNotContaining("s3cret");
+    }
+
+    @Test
+    void whatHasNoPlaceIsToldWithoutOne() {
+        assertThatThrownBy(() -> read("[".repeat(10_000)))
+                .isInstanceOf(GatewayException.class)
+                .hasMessageContaining("is no JSON: Document nesting depth");
+    }
+
+    @Test
+    void aChangeIsSeenInTheContentAlone() throws IOException {
+        Path path = folder.resolve("servers.json");
+        String text = TestJson.of("{'mcpServers': {'a': {'command': 'x'}}}");
+        Files.writeString(path, text);
+        FileTime time = Files.getLastModifiedTime(path);
+        ServersFile file = new ServersFile(path, KnobValues.of(Knobs.SERVE, List.of()));
+        file.read();
+        assertThat(file.changed()).isEmpty();
+
+        Files.writeString(path, text.replace('x', 'y'));
+        Files.setLastModifiedTime(path, time);
+
+        assertThat(command(of(file.changed().orElseThrow(), "a")).program()).isEqualTo("y");
+        assertThat(file.changed()).isEmpty();
+        Files.delete(path);
+        assertThat(file.changed()).isEmpty();
+        Files.writeString(path, text.replace('x', 'z'));
+        assertThat(command(of(file.changed().orElseThrow(), "a")).program()).isEqualTo("z");
+        assertThat(file.again()).isPresent();
     }
 
     @Test

@@ -99,8 +99,8 @@ public final class StatusPages {
     }
 
     /**
-     * Whether clients should come: 200, or 503 once the gateway drains and wants no new ones. A store that cannot write is no reason
-     * for 503: what runs goes on, and a restart gives the disk no room.
+     * Whether clients should come: 200, or 503 once the gateway drains and wants no new ones, or where no server could be started. A
+     * store that cannot write is no reason for 503: what runs goes on, and a restart gives the disk no room.
      */
     Page health() {
         List<Server> all = servers.get();
@@ -112,7 +112,7 @@ public final class StatusPages {
         int sessions = all.stream().mapToInt(server -> server.engine.size()).sum();
         boolean one = all.size() == 1 && all.get(0).name.isEmpty();
         return new Page(
-                draining ? UNAVAILABLE : OK,
+                draining || (all.isEmpty() && without > 0) ? UNAVAILABLE : OK,
                 JSON,
                 "{\"status\":\"" + (draining ? "draining" : well ? "ok" : "degraded") + "\",\"sessions\":" + sessions
                         + (one ? "" : ",\"servers\":" + all.size() + ",\"failed\":" + without)

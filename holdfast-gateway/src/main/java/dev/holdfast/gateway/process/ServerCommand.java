@@ -13,15 +13,17 @@ import java.util.regex.Pattern;
  * What starts an MCP server on stdio.
  *
  * @param words the program and its arguments, at least one word
- * @param variables of its environment, beside those of this process
+ * @param variables of its environment, beside those that any process needs; where there are none it has those of this process
  * @param folder where it runs, unless that is where this process does
  */
-public record ServerCommand(List<String> words, Map<String, String> variables, Optional<Path> folder) {
+public record ServerCommand(List<String> words, Optional<Map<String, String>> variables, Optional<Path> folder) {
     private static final String PATH = "PATH";
+    /** What clients on stdio leave to their servers of their own environment. */
+    private static final Pattern NEEDED = Pattern.compile("PATH|HOME|LOGNAME|USER|SHELL|TERM|LANG|LC_[A-Z]+|TMPDIR|TZ");
 
     public ServerCommand {
         words = List.copyOf(words);
-        variables = Map.copyOf(variables);
+        variables = variables.map(Map::copyOf);
         if (words.isEmpty()) {
             throw new IllegalArgumentException("a command needs at least one word");
         }
@@ -29,7 +31,7 @@ public record ServerCommand(List<String> words, Map<String, String> variables, O
 
     /** One that runs where this process does, in the same environment. */
     public ServerCommand(List<String> words) {
-        this(words, Map.of(), Optional.empty());
+        this(words, Optional.empty(), Optional.empty());
     }
 
     /**
@@ -41,7 +43,13 @@ public record ServerCommand(List<String> words, Map<String, String> variables, O
         List<String> all = new ArrayList<>(before);
         all.addAll(words);
         ProcessBuilder builder = new ProcessBuilder(all);
-        builder.environment().putAll(variables);
+        variables.ifPresent(own -> {
+            // what else there is may be the secret of another server
+            builder.environment()
+                    .keySet()
+                    .removeIf(name -> !NEEDED.matcher(name).matches());
+            builder.environment().putAll(own);
+        });
         folder.ifPresent(path -> builder.directory(path.toFile()));
         return builder;
     }
@@ -61,7 +69,7 @@ public record ServerCommand(List<String> words, Map<String, String> variables, O
     public Optional<Path> executable() {
         return folder.filter(path -> !Files.isDirectory(path)).isPresent()
                 ? Optional.empty()
-                : find(isPath(program()) ? named().toString() : program(), Optional.ofNullable(variables.get(PATH)));
+                : find(isPath(program()) ? named().toString() : program(), variables.map(own -> own.get(PATH)));
     }
 
     private Path named() {

@@ -64,6 +64,18 @@ class StatusPagesTest {
     }
 
     @Test
+    void aNodeWithoutAnyServerWantsNoClients() {
+        Map<String, String> failed = Map.of("a", "why");
+        StatusPages.Page none = new StatusPages(List::of, () -> failed, StatusPages.Guard.NONE, () -> "").health();
+        assertThat(none.code()).isEqualTo(503);
+        assertThat(none.text()).isEqualTo("{\"status\":\"degraded\",\"sessions\":0,\"servers\":0,\"failed\":1}\n");
+        assertThat(new StatusPages(List::of, Map::of, StatusPages.Guard.NONE, () -> "")
+                        .health()
+                        .code())
+                .isEqualTo(200);
+    }
+
+    @Test
     void aNodeThatDrainsWantsNoClientsHoweverItsStoreIs() {
         engine.drain(Duration.ZERO);
         StatusPages.Page page = health(StoreHealth.State.CANNOT_WRITE);
