@@ -13,7 +13,6 @@ import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -22,7 +21,7 @@ import org.eclipse.jetty.ee11.servlet.ServletContextHandler;
 import org.eclipse.jetty.ee11.servlet.ServletHolder;
 import org.eclipse.jetty.server.Server;
 import org.eclipse.jetty.server.ServerConnector;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -34,26 +33,16 @@ class DoctorTest {
 
     private final StringWriter out = new StringWriter();
     private final StringWriter err = new StringWriter();
-    private final List<AutoCloseable> open = new ArrayList<>();
 
-    @AfterEach
-    void closeAll() throws Exception {
-        for (int i = open.size() - 1; i >= 0; i--) {
-            open.get(i).close();
-        }
-    }
-
-    private <T extends AutoCloseable> T opened(T it) {
-        open.add(it);
-        return it;
-    }
+    @AutoClose
+    private final Opened opened = new Opened();
 
     private int run(String... args) {
         return Main.run(new PrintWriter(out, true), new PrintWriter(err, true), args);
     }
 
     private TestGateway demo(String... words) {
-        return opened(TestGateway.demo(words));
+        return opened.add(TestGateway.demo(words));
     }
 
     @Test
@@ -73,7 +62,7 @@ class DoctorTest {
     @Test
     void aLimitOnAgeIsMeasuredAndTheKnobIsNamed() {
         DoctorFindings findings = DoctorFindings.at(
-                opened(LimitingProxy.ofAge(demo().url(), LIMIT)).url());
+                opened.add(LimitingProxy.ofAge(demo().url(), LIMIT)).url());
 
         assertThat(findings.level("age")).isEqualTo("warning");
         assertThat(findings.found("age"))
@@ -87,9 +76,9 @@ class DoctorTest {
 
     @Test
     void javaSdk920_aServerThatLosesItsSessionIsTold() {
-        ForgetfulServer server = opened(new ForgetfulServer());
+        ForgetfulServer server = opened.add(new ForgetfulServer());
         DoctorFindings findings = DoctorFindings.at(
-                opened(LimitingProxy.ofAge(server.url(), LIMIT)).url());
+                opened.add(LimitingProxy.ofAge(server.url(), LIMIT)).url());
 
         assertThat(findings.exit()).isEqualTo(1);
         assertThat(findings.level("age")).isEqualTo("problem");
@@ -103,7 +92,7 @@ class DoctorTest {
     @Test
     void aLimitOnSilenceBelowTheHeartbeatIsMeasured() {
         DoctorFindings findings = DoctorFindings.at(
-                opened(LimitingProxy.ofSilence(demo().url(), LIMIT)).url());
+                opened.add(LimitingProxy.ofSilence(demo().url(), LIMIT)).url());
 
         assertThat(findings.level("idle")).isEqualTo("warning");
         assertThat(findings.found("idle"))
@@ -115,16 +104,16 @@ class DoctorTest {
     @Test
     void aLimitOnSilenceAboveTheHeartbeatDoesNoHarm() {
         URI url = demo("--heartbeat", "300ms").url();
-        DoctorFindings findings =
-                DoctorFindings.at(opened(LimitingProxy.ofSilence(url, LIMIT)).url());
+        DoctorFindings findings = DoctorFindings.at(
+                opened.add(LimitingProxy.ofSilence(url, LIMIT)).url());
 
         assertThat(findings.notOk()).isEmpty();
     }
 
     @Test
     void aBufferIsFoundByTheToolOfTheDemo() {
-        DoctorFindings findings =
-                DoctorFindings.at(opened(LimitingProxy.buffering(demo().url())).url(), "--for", "1s");
+        DoctorFindings findings = DoctorFindings.at(
+                opened.add(LimitingProxy.buffering(demo().url())).url(), "--for", "1s");
 
         assertThat(findings.level("buffering")).isEqualTo("problem");
         assertThat(findings.found("buffering")).contains("came at once");
@@ -134,9 +123,9 @@ class DoctorTest {
 
     @Test
     void aBufferIsFoundWithoutATool() {
-        TestGateway gateway = opened(new TestGateway());
-        DoctorFindings findings =
-                DoctorFindings.at(opened(LimitingProxy.buffering(gateway.url())).url(), "--for", "1s");
+        TestGateway gateway = opened.add(new TestGateway());
+        DoctorFindings findings = DoctorFindings.at(
+                opened.add(LimitingProxy.buffering(gateway.url())).url(), "--for", "1s");
 
         assertThat(findings.level("buffering")).isEqualTo("problem");
         assertThat(findings.found("buffering")).contains("Holdfast sends it at once");
@@ -144,7 +133,8 @@ class DoctorTest {
 
     @Test
     void aGatewayWithoutToolsIsWell() {
-        DoctorFindings findings = DoctorFindings.at(opened(new TestGateway()).url(), "--for", "1s");
+        DoctorFindings findings =
+                DoctorFindings.at(opened.add(new TestGateway()).url(), "--for", "1s");
 
         assertThat(findings.notOk()).isEmpty();
         assertThat(findings.found("resume")).contains("comes again to who asks for it");
@@ -166,7 +156,7 @@ class DoctorTest {
         // all that is examined before has to fit into the life of a stream
         Duration limit = LIMIT.multipliedBy(2);
         DoctorFindings findings =
-                DoctorFindings.at(opened(LimitingProxy.ofAge(url, limit)).url(), "--for", "9s");
+                DoctorFindings.at(opened.add(LimitingProxy.ofAge(url, limit)).url(), "--for", "9s");
 
         assertThat(findings.found("session")).startsWith("HTTP+SSE, 2024-11-05, server holdfast-demo");
         assertThat(findings.level("buffering")).isEqualTo("ok");
@@ -213,7 +203,7 @@ class DoctorTest {
         context.addServlet(holder, "/*");
         server.setHandler(context);
         server.start();
-        open.add(server::stop);
+        opened.add(server::stop);
         return URI.create("http://127.0.0.1:" + connector.getLocalPort() + "/mcp");
     }
 
@@ -236,7 +226,7 @@ class DoctorTest {
 
     @Test
     void peopleGetALineForEachFinding() {
-        URI url = opened(LimitingProxy.buffering(demo().url())).url();
+        URI url = opened.add(LimitingProxy.buffering(demo().url())).url();
 
         assertThat(run("doctor", "--for=1s", url.toString())).isEqualTo(1);
         assertThat(out.toString().lines())
@@ -252,7 +242,7 @@ class DoctorTest {
     @Test
     void whatWasSeenOnceIsNoRule() {
         DoctorFindings findings = DoctorFindings.at(
-                opened(LimitingProxy.ofAge(demo().url(), LIMIT)).url(), "--for", "2s");
+                opened.add(LimitingProxy.ofAge(demo().url(), LIMIT)).url(), "--for", "2s");
 
         assertThat(findings.found("age")).startsWith("a response was cut after").contains("seen once; --for");
         assertThat(findings.figure("age", "cuts")).isEqualTo(1);

@@ -13,7 +13,6 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.URI;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -26,7 +25,7 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.zip.GZIPOutputStream;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -36,23 +35,12 @@ class DoctorVerdictsTest {
     private static final Duration LIMIT = Duration.ofMillis(1500);
     private static final String SESSION = "Mcp-Session-Id";
 
-    private final List<AutoCloseable> open = new ArrayList<>();
-
-    @AfterEach
-    void closeAll() throws Exception {
-        for (int i = open.size() - 1; i >= 0; i--) {
-            open.get(i).close();
-        }
-    }
-
-    private <T extends AutoCloseable> T opened(T it) {
-        open.add(it);
-        return it;
-    }
+    @AutoClose
+    private final Opened opened = new Opened();
 
     /** A server of one protocol, with a listening stream on which it says nothing, and pings that say whether there is a session. */
     private ScriptedUpstream silent() {
-        return opened(new ScriptedUpstream())
+        return opened.add(new ScriptedUpstream())
                 .on("GET", DoctorVerdictsTest::listen)
                 .on("ping", asked -> {
                     if (asked.header(SESSION).startsWith("session-")) {
@@ -98,7 +86,7 @@ class DoctorVerdictsTest {
                     asked.status(idle.compareTo(LIMIT.multipliedBy(3)) < 0 ? 202 : 404);
                 });
         DoctorFindings findings = DoctorFindings.at(
-                opened(LimitingProxy.ofAge(server.url(), LIMIT)).url(), "--for", "15s");
+                opened.add(LimitingProxy.ofAge(server.url(), LIMIT)).url(), "--for", "15s");
 
         assertThat(findings.found("idle")).contains("this server keeps the session");
         assertThat(findings.figure("idle", "cuts")).isEqualTo(2);
@@ -112,7 +100,7 @@ class DoctorVerdictsTest {
             server.on("ping", ping -> ping.status(503));
         });
         DoctorFindings findings = DoctorFindings.at(
-                opened(LimitingProxy.ofAge(server.url(), LIMIT)).url());
+                opened.add(LimitingProxy.ofAge(server.url(), LIMIT)).url());
 
         assertThat(findings.found("idle")).contains("whether the session outlives it could not be seen");
         assertThat(findings.level("session-kept")).isEqualTo("unknown");
@@ -152,7 +140,7 @@ class DoctorVerdictsTest {
 
     @Test
     void aBodyWithoutAMarkOfItsEndIsCutAndNotEndedInOrder() throws IOException {
-        OldServer server = opened(new OldServer());
+        OldServer server = opened.add(new OldServer());
         DoctorFindings findings = DoctorFindings.at(server.url());
 
         assertThat(findings.found("idle")).as(findings.all().toString()).startsWith("streams that are silent for");
@@ -276,7 +264,7 @@ class DoctorVerdictsTest {
     @Test
     void anEndpointEventWithoutAUrlIsAClearError() {
         for (String data : List.of("", " ", "http://[", "http://elsewhere.example/message")) {
-            ScriptedUpstream server = opened(new ScriptedUpstream())
+            ScriptedUpstream server = opened.add(new ScriptedUpstream())
                     .on("initialize", asked -> asked.status(405))
                     .on("GET", asked -> {
                         OutputStream stream = asked.stream();

@@ -12,7 +12,9 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -73,6 +75,18 @@ class StatelessSharingTest {
         }
     }
 
+    /** The text of a task's result, once it has one. */
+    private String completed(String task) {
+        RawRequest get = RawRequest.modern("1", "tasks/get", task, TASKS, "\"taskId\":\"" + task + "\"");
+        await().until(() -> answer(get).at("/result/status").asString().equals("completed"));
+        return answer(get).at("/result/result/content/0/text").asString();
+    }
+
+    /** The sessions that carry tasks. */
+    private static Set<String> sessions(List<String> tasks) {
+        return tasks.stream().map(task -> task.substring(0, task.indexOf('.'))).collect(Collectors.toSet());
+    }
+
     @Test
     void moreCallsRunAtTheSameTimeThanOneSessionTakes() {
         List<RawConnection> connections = new ArrayList<>();
@@ -108,15 +122,9 @@ class StatelessSharingTest {
         end.tryEmitValue("over").orThrow();
 
         for (String task : tasks) {
-            RawRequest get = RawRequest.modern("1", "tasks/get", task, TASKS, "\"taskId\":\"" + task + "\"");
-            await().until(() -> answer(get).at("/result/status").asString().equals("completed"));
-            assertThat(answer(get).at("/result/result/content/0/text").asString())
-                    .isEqualTo("over");
+            assertThat(completed(task)).isEqualTo("over");
         }
-        assertThat(tasks.stream()
-                        .map(task -> task.substring(0, task.indexOf('.')))
-                        .distinct())
-                .hasSizeGreaterThan(1);
+        assertThat(sessions(tasks)).hasSizeGreaterThan(1);
     }
 
     @Test
@@ -126,10 +134,7 @@ class StatelessSharingTest {
             tasks.add(answer(call("wait", TASKS)).at("/result/taskId").asString());
         }
         end.tryEmitValue("y".repeat(3_900_000)).orThrow();
-        for (String task : tasks) {
-            RawRequest get = RawRequest.modern("1", "tasks/get", task, TASKS, "\"taskId\":\"" + task + "\"");
-            await().until(() -> answer(get).at("/result/status").asString().equals("completed"));
-        }
+        tasks.forEach(task -> assertThat(completed(task)).hasSize(3_900_000));
 
         assertThat(answer(call("long", TASKS)).at("/result/content/0/text").asString())
                 .hasSize(3_000_000);
@@ -144,10 +149,7 @@ class StatelessSharingTest {
                     .hasSize(3_000_000);
         }
 
-        assertThat(tasks.stream()
-                        .map(task -> task.substring(0, task.indexOf('.')))
-                        .distinct())
-                .hasSize(1);
+        assertThat(sessions(tasks)).hasSize(1);
     }
 
     @Test
@@ -161,10 +163,7 @@ class StatelessSharingTest {
                     .asString());
         }
 
-        assertThat(tasks.stream()
-                        .map(task -> task.substring(0, task.indexOf('.')))
-                        .distinct())
-                .hasSize(1);
+        assertThat(sessions(tasks)).hasSize(1);
         for (String user : List.of("Ann", "Bob", "Eve")) {
             List<Boolean> found = new ArrayList<>();
             for (String task : tasks) {
