@@ -297,11 +297,16 @@ final class Visit {
         TimedResponse unused = way.post(posts, marks, request(ids.incrementAndGet(), "ping", "{}"));
     }
 
-    /** Pings until the session is refused, or for a while: some servers notice a cut by their next message only. */
+    /**
+     * Pings until the session is refused, or for a while: some servers notice a cut by their next message only. Not on a thread that is
+     * interrupted, which would wait for nothing.
+     */
     Fate fate(Duration longest) {
         long deadline = System.nanoTime() + longest.toNanos();
         Echo last = ping();
-        while (!last.isLost() && System.nanoTime() < deadline) {
+        while (!last.isLost()
+                && System.nanoTime() < deadline
+                && !Thread.currentThread().isInterrupted()) {
             LockSupport.parkNanos(PAUSE.toNanos());
             last = ping();
         }
