@@ -323,7 +323,7 @@ final class StatelessCall {
         long wait;
         synchronized (this) {
             posted = Optional.empty();
-            wait = Math.min(PAUSE_MILLIS << Math.min(rounds, MOST_DOUBLINGS), MOST_PAUSE_MILLIS);
+            wait = doubled(rounds);
             rounds = questions.isEmpty() ? rounds + 1 : 0;
             answers = new LinkedHashMap<>();
             more = state.map(it -> Map.of("requestState", it)).orElse(Map.of());
@@ -398,7 +398,7 @@ final class StatelessCall {
             abandon("the server's question has no answer: "
                     + AnswerFacts.ofError(answer.bytes()).message().orElse("the client has answered with an error"));
         } else if (!task.isEmpty()) {
-            update(Map.of(key, result), false);
+            update(Map.of(key, result), false, 0);
         } else if (last) {
             send();
         }
@@ -559,8 +559,9 @@ final class StatelessCall {
      * Gives answers to the task; what may not have arrived is sent again as long as the task may wait for it.
      *
      * @param again whether it may have arrived before: then it may be refused because it was taken
+     * @param refusals how often something on the way has refused it
      */
-    private void update(Map<String, String> responses, boolean again) {
+    private void update(Map<String, String> responses, boolean again, int refusals) {
         Map<String, String> params = new LinkedHashMap<>(taskId());
         params.put("inputResponses", JsonParts.object(responses));
         ask(session.request("tasks/update", params), Repeat.NEVER, (how, answer) -> {
@@ -571,10 +572,17 @@ final class StatelessCall {
                 if (!again) {
                     abandon("the server has not taken the answer to its question");
                 }
+            } else if (how instanceof Outcome.Refused && refusals + 1 == MOST_BARRED) {
+                abandon("the answer to the server's question does not get through: " + how);
             } else if (!(how instanceof Outcome.Done)) {
                 boolean sent = again || how instanceof Outcome.Unknown;
-                later(PAUSE_MILLIS, () -> update(responses, sent));
+                int refused = how instanceof Outcome.Refused ? refusals + 1 : refusals;
+                later(doubled(refused), () -> update(responses, sent, refused));
             }
         });
+    }
+
+    private static long doubled(int times) {
+        return Math.min(PAUSE_MILLIS << Math.min(times, MOST_DOUBLINGS), MOST_PAUSE_MILLIS);
     }
 }

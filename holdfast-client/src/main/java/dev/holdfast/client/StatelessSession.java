@@ -50,7 +50,7 @@ final class StatelessSession extends ServerSession {
 
     private static final long LASTS_NANOS = TimeUnit.SECONDS.toNanos(10);
     /** By which status or code a server says that it tells of no changes: it is asked again much later. */
-    private static final Set<Integer> NOT_OFFERED = Set.of(405, 501);
+    private static final Set<Integer> NOT_OFFERED = Set.of(404, 405, 501);
 
     private static final Set<String> NO_SUCH_METHOD = Set.of("-32601", "-32602");
     private static final long NOT_OFFERED_MILLIS = TimeUnit.MINUTES.toMillis(10);
@@ -192,6 +192,14 @@ final class StatelessSession extends ServerSession {
         return answered(request, ACCEPTED, sink);
     }
 
+    private static boolean saysNoSuchMethod(Envelope answer) {
+        return answer.kind() == Envelope.Kind.ERROR
+                && AnswerFacts.ofError(answer.bytes())
+                        .code()
+                        .filter(NO_SUCH_METHOD::contains)
+                        .isPresent();
+    }
+
     /** The member that answers a request with an error. */
     private static String error(int code, String message) {
         return "\"error\":{\"code\":" + code + ",\"message\":" + JsonParts.quoted(message) + "}";
@@ -313,6 +321,8 @@ final class StatelessSession extends ServerSession {
 
         /** How many streams have not lasted, one after the other. */
         private int failures;
+        /** What opens the next. */
+        private Future<?> reopening = CompletableFuture.completedFuture(null);
         /** Whether there was a time without a stream. */
         private boolean missed;
 
@@ -361,12 +371,15 @@ final class StatelessSession extends ServerSession {
                     heard(this, JsonParts.strings(part.bytes(), "params", "notifications", "resourceSubscriptions"));
                     return DONE;
                 }
-                refused |= part.kind() == Envelope.Kind.ERROR
-                        && AnswerFacts.ofError(part.bytes())
-                                .code()
-                                .filter(NO_SUCH_METHOD::contains)
-                                .isPresent();
+                refused |= saysNoSuchMethod(part);
                 return part.kind() == Envelope.Kind.NOTIFICATION ? message(part) : DONE;
+            }
+
+            /** Whether the server will not tell of changes the next time either: what a hop says in its place passes. */
+            private boolean isRefused(Outcome.Refused how) {
+                return how.error(request.id().orElseThrow())
+                        .map(StatelessSession::saysNoSuchMethod)
+                        .orElse(NOT_OFFERED.contains(how.status()));
             }
 
             private void close() {
@@ -409,6 +422,9 @@ final class StatelessSession extends ServerSession {
 
         /** What is under way ends. */
         void close() {
+            synchronized (this) {
+                reopening.cancel(false);
+            }
             changes().forEach(change -> change.outcome.complete(new Outcome.Closed()));
         }
 
@@ -507,8 +523,7 @@ final class StatelessSession extends ServerSession {
                 // one that was asked for more than before may be had without that
                 refused = unheard
                         && stream.changes.isEmpty()
-                        && (stream.refused
-                                || (outcome instanceof Outcome.Refused said && NOT_OFFERED.contains(said.status())));
+                        && (stream.refused || (outcome instanceof Outcome.Refused said && stream.isRefused(said)));
                 if (!unheard && System.nanoTime() - stream.heardAt >= LASTS_NANOS) {
                     failures = 0;
                 }
@@ -523,8 +538,11 @@ final class StatelessSession extends ServerSession {
                             new IOException("the server does not tell of changes, which it has promised: " + outcome));
                 }
             }
-            if (!closed()) {
-                Future<?> unused = later(pause, this::openAgain);
+            synchronized (this) {
+                reopening.cancel(false);
+                if (!closed()) {
+                    reopening = later(pause, this::openAgain);
+                }
             }
         }
 

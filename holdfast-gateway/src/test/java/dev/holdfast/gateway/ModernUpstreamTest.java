@@ -380,4 +380,29 @@ class ModernUpstreamTest {
                 "it is asked again",
                 () -> upstream.asked("subscriptions/listen").size() > 2);
     }
+
+    @Test
+    void aServerThatKnowsOfNoListeningIsNotAskedAgainByEachSubscription() throws Exception {
+        upstream.on(
+                        "server/discover",
+                        asked -> complete(
+                                asked,
+                                "'supportedVersions':['2026-07-28'],'capabilities':{'tools':{'listChanged':true},"
+                                        + "'resources':{'subscribe':true}}"))
+                .on("subscriptions/listen", asked -> refused(asked, 404, -32601));
+        HttpPeer peer = HttpPeer.introduced(gateway().url(), ASKS);
+        for (int i = 10; i < 13; i++) {
+            peer.post(
+                    "{'jsonrpc':'2.0','id':" + i + ",'method':'resources/subscribe','params':{'uri':'a://" + i + "'}}");
+        }
+        int asked = upstream.asked("subscriptions/listen").size();
+        long began = System.nanoTime();
+
+        Wait.until(
+                "it is asked once more",
+                () -> upstream.asked("subscriptions/listen").size() > asked);
+        assertThat(System.nanoTime() - began)
+                .as("of three that failed only the last is followed by another")
+                .isGreaterThan(TimeUnit.MILLISECONDS.toNanos(2_500));
+    }
 }
