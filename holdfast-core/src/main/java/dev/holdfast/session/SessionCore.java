@@ -205,31 +205,31 @@ public abstract class SessionCore {
         LiveCall.Request request = held.request;
         RecordChange change =
                 new RecordChange.CallStarted(request.call.id, List.of(request.id()), LiveCall.Rerun.first(other));
-        log.run(step -> keep(held, change, step));
+        log.run(step -> keep(held, change, request.call.rerunnable(), step));
     }
 
-    private void keep(LiveCall.Held held, RecordChange change, Step now) {
+    /**
+     * Has it noted.
+     *
+     * @param before whether the call could be run again without that
+     */
+    private void keep(LiveCall.Held held, RecordChange change, boolean before, Step now) {
         outbox.whenOpen(now, step -> {
             LiveCall.Request request = held.request;
             if (reruns() && request.call.requests.size() == 1 && request.isHeldBy(held) && request.open()) {
-                boolean before = request.call.rerunnable();
                 request.call.mayBeRerun(step);
                 outbox.add(keeping(held, change, before), step);
             }
         });
     }
 
-    /**
-     * What is too large for the store is forgotten: it would be refused for ever.
-     *
-     * @param before whether the call could be run again without it
-     */
+    /** What is too large for the store is forgotten: it would be refused for ever. */
     private Pending keeping(LiveCall.Held held, RecordChange change, boolean before) {
         return new Pending(null, List.of(change)) {
             @Override
             public void again(Step step) {
                 if (!(failure() instanceof TooLargeException)) {
-                    keep(held, change, step);
+                    keep(held, change, before, step);
                 } else if (!before) {
                     held.request.call.isNotRerun(step);
                 }

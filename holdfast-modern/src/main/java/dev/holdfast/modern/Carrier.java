@@ -130,6 +130,11 @@ public final class Carrier {
         return tools;
     }
 
+    /** Where the backend may be called though a handler goes on there. */
+    Executor answering() {
+        return answering;
+    }
+
     /** A request of a client as the session takes it, under an id that no other call there has. */
     public Envelope named(Envelope request) {
         return request.withoutClaims().withId(new RequestId(Long.toString(lastId.incrementAndGet())));

@@ -26,19 +26,24 @@ final class Feed implements StreamReader.Waker {
     private final Carrier carrier;
     private final LongSupplier clock;
     private final Set<Subscription> subscriptions = ConcurrentHashMap.newKeySet();
-    /** The resources that are subscribed. Guarded by itself. */
-    private final Map<String, Subscribed> resources = new HashMap<>();
+    /** Those of which somebody wants to hear, or did a moment ago. Guarded by itself. */
+    private final Map<String, Resource> resources = new HashMap<>();
     /** How often it was woken since it last found nothing to read. */
     private final AtomicInteger wakes = new AtomicInteger();
 
     private volatile @Nullable StreamReader reader;
     private volatile boolean over;
 
-    /** A resource whose changes its backend was asked to tell, by whom, and whether it does. */
-    private record Subscribed(Set<Subscription> by, CompletableFuture<Boolean> agreed) {}
-
-    /** The ends of subscriptions that its backend was asked for and has not answered. Guarded by the resources. */
-    private final Map<String, CompletableFuture<Boolean>> leaving = new HashMap<>(0);
+    /** A resource of which somebody wants to hear, or did. Guarded by the resources. */
+    private static final class Resource {
+        private final Set<Subscription> by = new HashSet<>();
+        /** Completes when the backend has said whether it tells of the resource to those who ask for that now. */
+        private CompletableFuture<Boolean> agreed = new CompletableFuture<>();
+        /** Whether the backend tells of it. */
+        private boolean told;
+        /** Whether the backend was asked to tell of it, or not to, and has not answered. */
+        private boolean asking;
+    }
 
     Feed(Carrier carrier, LongSupplier clock) {
         this.carrier = carrier;
@@ -74,50 +79,68 @@ final class Feed implements StreamReader.Waker {
         }
     }
 
-    /** Asks the backend to tell of changes of a resource, if it was not asked before; completes with whether it does. */
-    CompletableFuture<Boolean> subscribe(Subscription subscription, String uri) {
-        Subscribed resource;
-        CompletableFuture<Boolean> after;
-        boolean first;
+    /** Wants to hear of changes of a resource; completes with whether the backend tells of them. */
+    CompletionStage<Boolean> subscribe(Subscription subscription, String uri) {
+        CompletionStage<Boolean> agreed;
         synchronized (resources) {
-            after = leaving.getOrDefault(uri, CompletableFuture.completedFuture(true));
-            first = !resources.containsKey(uri);
-            resource =
-                    resources.computeIfAbsent(uri, any -> new Subscribed(new HashSet<>(), new CompletableFuture<>()));
+            Resource resource = resources.computeIfAbsent(uri, any -> new Resource());
             resource.by.add(subscription);
+            agreed = resource.told && !resource.asking
+                    ? CompletableFuture.completedFuture(true)
+                    : resource.agreed.copy();
         }
-        if (first) {
-            after.thenCompose(left -> carrier.ask("resources/subscribe", uri)).whenComplete((agreed, failure) -> {
-                boolean tells = failure == null && agreed;
-                if (!tells) {
-                    synchronized (resources) {
-                        resources.remove(uri, resource);
-                    }
-                }
-                resource.agreed.complete(tells);
-            });
-        }
-        return resource.agreed.copy();
+        settle(uri);
+        return agreed;
     }
 
-    /** The backend need not tell one of changes of a resource any more; it is asked so when there is no other. */
+    /** Does not want to hear of it any more. */
     void unsubscribe(Subscription subscription, String uri) {
-        CompletableFuture<Boolean> left = new CompletableFuture<>();
         synchronized (resources) {
-            Subscribed resource = resources.get(uri);
-            if (resource == null || !resource.by.remove(subscription) || !resource.by.isEmpty()) {
+            Resource resource = resources.get(uri);
+            if (resource == null || !resource.by.remove(subscription)) {
                 return;
             }
-            resources.remove(uri);
-            leaving.put(uri, left);
         }
-        carrier.ask("resources/unsubscribe", uri).whenComplete((done, failure) -> {
-            Carrier.logged("asked", failure);
-            synchronized (resources) {
-                leaving.remove(uri, left);
+        settle(uri);
+    }
+
+    /** Asks the backend for what is wanted, if that is something else than what it does; one thing at a time, so that none is overtaken. */
+    private void settle(String uri) {
+        Resource resource;
+        boolean wanted;
+        synchronized (resources) {
+            resource = resources.get(uri);
+            if (resource == null || resource.asking) {
+                return;
             }
-            left.complete(true);
-        });
+            wanted = !resource.by.isEmpty();
+            if (wanted == resource.told) {
+                resources.computeIfPresent(uri, (any, there) -> wanted ? there : null);
+                return;
+            }
+            resource.asking = true;
+        }
+        carrier.ask(wanted ? "resources/subscribe" : "resources/unsubscribe", uri)
+                .whenComplete((done, failure) -> {
+                    Carrier.logged("asked", failure);
+                    boolean tells = wanted && failure == null && done;
+                    CompletableFuture<Boolean> waiting;
+                    synchronized (resources) {
+                        resource.asking = false;
+                        resource.told = tells;
+                        waiting = resource.agreed;
+                        if (wanted) {
+                            resource.agreed = new CompletableFuture<>();
+                        }
+                        if (wanted && !tells) {
+                            resource.by.clear();
+                        }
+                    }
+                    if (wanted) {
+                        waiting.complete(tells);
+                    }
+                    settle(uri);
+                });
     }
 
     @Override

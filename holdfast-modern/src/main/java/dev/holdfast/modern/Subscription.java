@@ -23,8 +23,10 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -108,16 +110,20 @@ public final class Subscription implements StreamReader, ModernStream {
         if (!feed.add(this)) {
             end();
         }
+        Executor threads = carrier.answering();
         CompletionStage<Void> asked = CompletableFuture.completedFuture(null);
         long due = System.nanoTime() + AGREES_NANOS;
         // one after the other: a session takes so many calls at once, and others have some
         for (String uri : List.copyOf(resources)) {
-            asked = asked.thenCompose(done -> agrees(uri, due)).thenAccept(agreed -> {
-                if (!agreed) {
-                    feed.unsubscribe(this, uri);
-                    resources.remove(uri);
-                }
-            });
+            asked = asked.thenCompose(done -> agrees(uri, due, threads))
+                    .thenAcceptAsync(
+                            agreed -> {
+                                if (!agreed) {
+                                    feed.unsubscribe(this, uri);
+                                    resources.remove(uri);
+                                }
+                            },
+                            threads);
         }
         return asked.thenRun(this::acknowledge).whenComplete((done, failure) -> {
             if (failure != null) {
@@ -128,11 +134,14 @@ public final class Subscription implements StreamReader, ModernStream {
     }
 
     /** Whether the backend tells of a resource; not, if it has not said so in time. */
-    private CompletionStage<Boolean> agrees(String uri, long due) {
+    private CompletionStage<Boolean> agrees(String uri, long due, Executor threads) {
         long left = due - System.nanoTime();
+        // a handler may run for long on the thread that asks
         return left <= 0
                 ? CompletableFuture.completedFuture(false)
-                : feed.subscribe(this, uri).completeOnTimeout(false, left, TimeUnit.NANOSECONDS);
+                : CompletableFuture.supplyAsync(() -> feed.subscribe(this, uri), threads)
+                        .thenCompose(Function.identity())
+                        .completeOnTimeout(false, left, TimeUnit.NANOSECONDS);
     }
 
     /** The ids of the tasks that a request wants to hear of. */

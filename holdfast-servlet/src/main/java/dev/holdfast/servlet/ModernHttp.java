@@ -165,7 +165,7 @@ final class ModernHttp {
                 id,
                 JsonRpc.INTERNAL_ERROR,
                 "the server does not open: " + why.message().orElse("it does not say why"),
-                "{\"code\":" + why.code().orElse("null") + "}");
+                "{\"code\":" + JsonParts.raw(error.bytes(), "error", "code").orElse("null") + "}");
     }
 
     /** What fails before it has begun leaves the carrier to others. */
