@@ -4,6 +4,7 @@ import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { connect } from './clients.mjs';
 import { CUTS, CuttingProxy } from './cutting-proxy.mjs';
@@ -14,6 +15,8 @@ import { waitFor } from './wait.mjs';
 
 const CALLS = 5;
 const RETRY_MS = 6000;
+const CALL_MS = 300;
+const NAMES = ['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight'];
 
 const script = path => fileURLToPath(new URL(`node_modules/${path}/dist/index.js`, import.meta.url));
 const stdio = (path, env = {}) => ({ command: '${NODE_OF_TEST:-node}', args: [script(path), 'stdio'], env });
@@ -34,6 +37,12 @@ test('servers of one file: cuts, changes of the file, and a kill -9 of the gatew
   const servers = {
     everything: stdio('@modelcontextprotocol/server-everything'),
     before: stdio('server-everything-2025.12.18'),
+    files: { command: '${NODE_OF_TEST:-node}', args: [script('@modelcontextprotocol/server-filesystem'), folder] },
+    memory: {
+      command: '${NODE_OF_TEST:-node}',
+      args: [script('@modelcontextprotocol/server-memory')],
+      env: { MEMORY_FILE_PATH: join(folder, 'memory.json') },
+    },
     far: { type: 'http', url: `http://127.0.0.1:${remote.port}/mcp`, headers: { 'x-team': '${TEAM:-blue}' } },
     none: { command: 'no-such-command' },
     nowhere: { ...stdio('@modelcontextprotocol/server-everything'), cwd: join(folder, 'nowhere') },
@@ -50,20 +59,24 @@ test('servers of one file: cuts, changes of the file, and a kill -9 of the gatew
     everything: await connect('v1', at('everything')),
     before: await connect('v2-legacy', at('before'), { listens: false }),
     far: await connect('v2-legacy', at('far'), { listens: false }),
+    files: await connect('v1', at('files')),
+    memory: await connect('v2-legacy', at('memory'), { listens: false }),
   };
   t.after(() => Promise.all(Object.values(clients).map(client => client.close())));
   for (const name of ['none', 'nowhere']) assert.equal(await statusOf(at(name)), 503, name);
   assert.equal(await statusOf(at('before'), clients.everything.sessionId), 404, 'a session of another server');
 
   proxy.cutEvery(700, CUTS[0]);
-  const series = Promise.all(Object.entries(clients).map(async ([name, client]) => {
-    const done = await callSeries(client, { tool: tools[name], notes: 0, calls: CALLS });
-    await assertNothingLost(client, done, { notes: 0, calls: CALLS });
+  const series = Promise.all(Object.entries(tools).map(async ([name, tool]) => {
+    const done = await callSeries(clients[name], { tool, notes: 0, calls: CALLS });
+    await assertNothingLost(clients[name], done, { notes: 0, calls: CALLS });
   }));
+  const kept = Promise.all([saved(clients.files, folder), remembered(clients.memory)]);
   write({ ...servers, everything: stdio('server-everything-2025.12.18'), none: stdio('@modelcontextprotocol/server-everything') });
   await waitFor('the file is taken', () => gateway.log.includes('server everything has changed'));
   await waitFor('a server is there that was not', async () => (await statusOf(at('none'))) !== 503);
   await series;
+  await kept;
   await proxy.calm();
   assert.ok(proxy.counts.cuts >= 3, 'the proxy has cut');
   const names = async name => (await fresh(t, at(name))).map(tool => tool.name);
@@ -73,12 +86,33 @@ test('servers of one file: cuts, changes of the file, and a kill -9 of the gatew
 
   await gateway.crash();
   await gateway.restart();
+  const { entities } = JSON.parse((await clients.memory.call('read_graph')).text);
+  assert.deepEqual(entities.map(entity => entity.name), NAMES);
+  assert.equal((await clients.files.call('read_text_file', { path: join(folder, NAMES[0]) })).text, 'a text');
   await Promise.all(Object.entries({ ...tools, everything: longOperation }).map(async ([name, tool]) => {
     const answer = await tool(clients[name], () => {});
     assert.equal(answer.progress.length, 5, name);
     assertOneSession({ ...faceOf(clients[name]), requests: clients[name].requests.filter(each => each.status < 500) });
   }));
 });
+
+/** Each name in a file of its own. */
+async function saved(client, folder) {
+  for (const name of NAMES) {
+    await client.call('write_file', { path: join(folder, name), content: 'a text' });
+    await delay(CALL_MS);
+  }
+  const { text } = await client.call('list_directory', { path: folder });
+  for (const name of NAMES) assert.ok(text.includes(name), name);
+}
+
+/** Each name as an entity of the graph. */
+async function remembered(client) {
+  for (const name of NAMES) {
+    await client.call('create_entities', { entities: [{ name, entityType: 'name', observations: [] }] });
+    await delay(CALL_MS);
+  }
+}
 
 function faceOf(client) {
   return { initializes: client.initializes, received: client.received, errors: client.errors };

@@ -6,6 +6,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Stream;
 
 /** The values that a command line gives to the knobs of a table, each of them checked. Immutable. */
@@ -54,6 +55,13 @@ final class KnobValues {
         KnobValues changed = new KnobValues();
         changed.given.putAll(given);
         changed.given.putAll(values);
+        return changed;
+    }
+
+    /** The same, where these are not given. */
+    KnobValues without(Set<Knob<?>> knobs) {
+        KnobValues changed = with(Map.of());
+        changed.given.keySet().removeAll(knobs);
         return changed;
     }
 

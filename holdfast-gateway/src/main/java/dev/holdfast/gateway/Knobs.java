@@ -350,6 +350,18 @@ final class Knobs {
     /** The options of {@code serve}. */
     static final List<Knob<?>> SERVE = List.copyOf(OF_SERVE);
 
+    /** What tells of the store. */
+    static final Set<Knob<?>> OF_STORE = Set.of(
+            STORE,
+            STORE_SYNC,
+            TAKE_OVER_STORE,
+            STORE_PASSWORD_FILE,
+            SENTINEL_PASSWORD_FILE,
+            REDIS_PREFIX,
+            NODE_NAME,
+            LEASE,
+            PARK_AFTER);
+
     /** Those that a server among others has none of its own of: they are the gateway's, or the file says it otherwise. */
     private static final Set<Knob<?>> OF_GATEWAY = Set.of(
             HOST,
@@ -362,14 +374,6 @@ final class Knobs {
             UPSTREAM,
             LOG_LEVEL,
             ACCESS_LOG,
-            STORE,
-            STORE_SYNC,
-            TAKE_OVER_STORE,
-            STORE_PASSWORD_FILE,
-            SENTINEL_PASSWORD_FILE,
-            REDIS_PREFIX,
-            NODE_NAME,
-            LEASE,
             AUTH_TOKEN_FILE,
             INSECURE,
             PRINCIPAL_SHARE,

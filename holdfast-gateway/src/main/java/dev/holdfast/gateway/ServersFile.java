@@ -193,7 +193,9 @@ final class ServersFile {
         }
         Map<Knob<?>, Object> own = knobs(name, command, members);
         ServerChoice choice = command ? command(name, members) : upstream(name, members);
-        ServeOptions options = ServeOptions.of(name, settings.with(own), choice);
+        // what is said of the store of all says nothing of one of its own
+        KnobValues inherited = own.containsKey(Knobs.STORE) ? settings.without(Knobs.OF_STORE) : settings;
+        ServeOptions options = ServeOptions.of(name, inherited.with(own), choice);
         Set<String> twice = new TreeSet<>(String.CASE_INSENSITIVE_ORDER);
         if (choice instanceof ServerChoice.Upstream upstream) {
             twice.addAll(options.get(Knobs.FORWARD_HEADER));

@@ -12,6 +12,7 @@ import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -45,6 +46,9 @@ class ManyServersTest {
     private static final int LEAVING = 12;
 
     private static final int FEW = 4;
+
+    private static final String[] ALICE = {"Authorization", "Bearer " + "a".repeat(48)};
+    private static final String[] BOB = {"Authorization", "Bearer " + "b".repeat(48)};
 
     private static final String SCRIPT = """
             while read -r line; do
@@ -605,6 +609,57 @@ class ManyServersTest {
                             "return #redis.call('KEYS', 'holdfast:b:{???????????????????????????????????????????}')",
                             "0"))
                     .isEqualTo("0");
+        }
+    }
+
+    @Test
+    void aServerMayHaveAStoreOfItsOwn() throws IOException, InterruptedException {
+        Path own = folder.resolve("own");
+        servers.put("all", command("all"));
+        servers.put("own", command("own", "'holdfast': {'store': 'rocksdb:" + own + "'}"));
+        servers.put("none", command("none", "'holdfast': {'store': 'memory'}"));
+        Map<String, HttpPeer> peers = new LinkedHashMap<>();
+        String[] words = {"--store", "rocksdb:" + folder.resolve("data"), "--store-sync", "--park-after", "1h"};
+        int port = FreePort.next();
+        try (Running gateway = new Running(port, words)) {
+            servers.keySet().forEach(name -> peers.put(name, gateway.peer(name)));
+            peers.forEach((name, peer) -> assertThat(who(peer)).isEqualTo(name));
+            assertThat(own.resolve("own")).isDirectory();
+            gateway.process.process().destroyForcibly();
+            assertThat(gateway.process.exitCode(20)).isNotZero();
+        }
+        try (Running again = new Running(port, words)) {
+            assertThat(again.url.getPort()).isEqualTo(port);
+            assertThat(who(of(peers, "all"))).isEqualTo("all");
+            assertThat(who(of(peers, "own"))).isEqualTo("own");
+            assertThat(status(of(peers, "none"))).isEqualTo(404);
+        }
+    }
+
+    @Test
+    void eachServerKeepsTheSessionsOfTwoPrincipalsApart() throws IOException {
+        Path tokens = Files.writeString(
+                folder.resolve("tokens"), "alice " + "a".repeat(48) + "\nbob " + "b".repeat(48) + "\n");
+        Files.setPosixFilePermissions(tokens, PosixFilePermissions.fromString("rw-------"));
+        servers.put("a", command("a"));
+        servers.put("b", command("b"));
+        write();
+        try (TestGateway gateway = TestGateway.demo(
+                "--config", file().toString(), "--store", "memory", "--auth-token-file", tokens.toString())) {
+            URI a = gateway.url().resolve("/a/mcp");
+            URI b = gateway.url().resolve("/b/mcp");
+            HttpPeer alice = HttpPeer.connected(a, ALICE);
+            HttpPeer bob = HttpPeer.connected(b, BOB);
+
+            assertThat(who(alice)).isEqualTo("a");
+            assertThat(who(bob)).isEqualTo("b");
+            for (HttpPeer stranger :
+                    List.of(alice.with(BOB), alice.at(b), alice.with(BOB).at(b), bob.with(ALICE), bob.at(a))) {
+                assertThat(status(stranger)).isEqualTo(404);
+                assertThat(stranger.delete().statusCode()).isEqualTo(404);
+            }
+            assertThat(who(alice)).isEqualTo("a");
+            assertThat(who(bob)).isEqualTo("b");
         }
     }
 
