@@ -302,11 +302,14 @@ final class Outbound {
      */
     void backendLost(String cause, Step step) {
         lastLoss = cause;
-        List<KeptEvent> asked = core.requests.withdraw(step).stream()
-                .map(OpenRequests.Question::node)
-                .toList();
+        List<OpenRequests.Question> questions = core.requests.withdraw(step);
+        List<KeptEvent> asked =
+                questions.stream().map(OpenRequests.Question::node).toList();
         core.streams.settle(asked, step);
-        asked.forEach(question -> withdraw(question, cause, step));
+        // a stream ends with the last answer of its call, be that only in the outbox
+        questions.stream()
+                .filter(question -> question.call().filter(LiveCall::answered).isEmpty())
+                .forEach(question -> withdraw(question.node(), cause, step));
         core.host.cluster().withdrawn(asked, core.streams, step);
         for (LiveCall.Request request : core.requests.all()) {
             if (request.losesBackend(step)) {

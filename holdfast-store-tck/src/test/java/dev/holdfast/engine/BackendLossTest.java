@@ -77,6 +77,20 @@ class BackendLossTest {
     }
 
     @Test
+    void nothingIsWithdrawnBehindTheAnswerOfACall() {
+        Connection post = bed.post(session, 1);
+        first.call(1).sink().send(Wire.question("q"));
+        bed.store.hold();
+        first.call(1).respond();
+        die();
+        bed.store.next().become(Fate.DONE);
+        assertThat(post.read()).containsExactly("question q", "result 1");
+        assertThat(post.reason()).isEqualTo(EndReason.COMPLETED);
+        bed.store.release();
+        assertThat(post.read()).containsExactly("question q", "result 1");
+    }
+
+    @Test
     void whatItAskedOutsideOfCallsIsWithdrawnOnTheListeningStream() {
         first.sink.send(Wire.question("q"));
         die();
