@@ -306,9 +306,10 @@ final class Outbound {
         List<KeptEvent> asked =
                 questions.stream().map(OpenRequests.Question::node).toList();
         core.streams.settle(asked, step);
-        // a stream ends with the last answer of its call, be that only in the outbox
+        // a stream of a call ends with the last answer, be that only in the outbox
         questions.stream()
-                .filter(question -> question.call().filter(LiveCall::answered).isEmpty())
+                .filter(question -> question.node().stream.listening()
+                        || question.call().filter(LiveCall::answered).isEmpty())
                 .forEach(question -> withdraw(question.node(), cause, step));
         core.host.cluster().withdrawn(asked, core.streams, step);
         for (LiveCall.Request request : core.requests.all()) {
