@@ -483,6 +483,7 @@ public final class Streams {
         if (stream.listening || stream.finished || !isOpen(stream)) {
             return;
         }
+        doubtful.removeFirst(entry -> entry.stream == stream);
         spare(stream, step);
         delivered.addLast(new Finished(stream, now));
         deliveredBytes += stream.bytes;
@@ -499,9 +500,14 @@ public final class Streams {
         return deliveredBytes > sessionBytes / DELIVERED_PART && delivered.size() > 1;
     }
 
-    /** Nobody knows whether its client has everything of this stream: from here on it may be dropped where room is needed. */
+    /**
+     * Nobody knows whether its client has everything of this stream: from here on it may be dropped where room is needed, unless
+     * somebody may come back for what it has come to.
+     */
     public void doubt(LiveStream stream, long now, Step step) {
-        spare(stream, step);
+        if (!stream.isNoted()) {
+            spare(stream, step);
+        }
         doubtful.addLast(new Finished(stream, now));
     }
 
@@ -520,11 +526,11 @@ public final class Streams {
 
     /** The client has come back to a stream that seemed delivered: its responses must not be dropped before they are. */
     public void reopen(LiveStream stream, Step step) {
+        unfinish(stream);
         if (!stream.finished) {
             return;
         }
         stream.finished = false;
-        unfinish(stream);
         for (KeptEvent node = stream.head; node != null; node = node.next) {
             if (node.response) {
                 rank(node, KeptEvent.HELD);

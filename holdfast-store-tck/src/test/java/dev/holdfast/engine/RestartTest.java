@@ -3,6 +3,7 @@ package dev.holdfast.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.InstanceOfAssertFactories.STRING;
 
+import dev.holdfast.Call;
 import dev.holdfast.EndReason;
 import dev.holdfast.EventId;
 import dev.holdfast.Finding;
@@ -20,6 +21,7 @@ import dev.holdfast.Unavailable;
 import dev.holdfast.engine.TestStore.Fate;
 import dev.holdfast.session.LiveSession;
 import dev.holdfast.spi.Epoch;
+import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.RequestId;
@@ -62,6 +64,30 @@ class RestartTest {
 
     private TestBackend.Life backend() {
         return bed.backend.life();
+    }
+
+    @Test
+    void whatSomebodyMayComeBackForMakesNoRoomForOthers() {
+        try (TestBed small = TestBed.durable(new SessionLimits(1 << 20, 100, 1 << 20, 16, 20, 10))) {
+            Session before = small.open();
+            Call call = TestBed.accepted(before.call(TestBed.requests(1)));
+            call.dispatch();
+            call.note(new byte[] {1});
+            small.backend.life().call(1).respond();
+            small.die();
+            Session after = small.find(before.id(), "").orElseThrow();
+            for (int id = 2; id < 24; id++) {
+                Connection post = small.post(after, id);
+                small.backend.life().call(id).respond();
+                post.reason();
+                post.inOrder();
+            }
+            assertThat(TestBed.now(after.kept(call.stream())).orElseThrow().events())
+                    .extracting(event -> event.kind())
+                    .containsExactly(EventKind.NOTE, EventKind.RESPONSE);
+            small.pass(Lifetime.DEFAULT.grace().plusSeconds(1));
+            assertThat(TestBed.now(after.kept(call.stream()))).isEmpty();
+        }
     }
 
     /** The response of a call, and all else that was sent, is lost in the store, and the record is not. */

@@ -186,9 +186,7 @@ final class SimBackend implements Backend {
             RequestId id = request.requiredId();
             world.trace(() -> this + " gets " + Wire.text(request.bytes()) + " late");
             world.check(!lost && !closed, () -> id + " was handed to a dead backend late");
-            world.check(
-                    session.journaled.contains(Wire.text(request.bytes())),
-                    () -> id + " was handed over late though nothing had accepted it");
+            world.check(session.stands(request), () -> id + " was handed over late though nothing had accepted it");
             running.add(new Work(request, sink, true));
         }
 

@@ -342,6 +342,12 @@ final class SimSession {
         });
     }
 
+    /** Whether the store has what a request changes, or its record is as that would leave it: to remove what is not there is no change. */
+    boolean stands(InboundMessage request) {
+        return journaled.contains(Wire.text(request.bytes()))
+                || (request.journal() instanceof JournalChange.Remove remove && !journal.containsKey(remove.key()));
+    }
+
     /** It leaves memory: for the store, or with its process. */
     void leaves() {
         List.copyOf(connections).forEach(SimConnection::cut);
@@ -376,13 +382,15 @@ final class SimSession {
         brought.clear();
         brought.addAll(claim.streams().keySet());
         brought.addAll(running);
-        undecided.clear();
+        long now = world.time.getAsLong();
+        // the life before may have forgotten these, and died before anybody looked
+        undecided.values().removeIf(until -> now - until < 0);
         for (StreamId stream : claim.streams().keySet()) {
             if (running.contains(stream)) {
                 delivered.remove(stream);
             } else if (!stream.equals(StreamId.LISTENING)) {
                 delivered.add(stream);
-                undecided.put(stream, world.time.getAsLong() + world.patience());
+                undecided.putIfAbsent(stream, now + world.patience());
             }
         }
         for (SimCall call : calls) {
