@@ -76,6 +76,11 @@ record Listeners(List<SessionLifecycleListener> all) implements SessionLifecycle
     }
 
     @Override
+    public void onTask(String sessionId, TaskEvent event) {
+        tell(listener -> listener.onTask(sessionId, event));
+    }
+
+    @Override
     public void onRefused(Refusal reason) {
         tell(listener -> listener.onRefused(reason));
     }

@@ -9,8 +9,10 @@ import dev.holdfast.Session;
 import dev.holdfast.SessionLifecycleListener;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.OutboundMessage;
+import java.lang.reflect.Method;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.AutoClose;
@@ -161,5 +163,17 @@ class FailingListenerTest {
         TestBed.News behind = new TestBed.News();
         assertOpens(SessionLifecycleListener.all(List.of(failingAtOpening(), behind)));
         assertThat(behind.heard).startsWith("created");
+    }
+
+    @Test
+    void ofSeveralListenersEachHearsOfEverything() {
+        Class<?> several = SessionLifecycleListener.all(List.of(new TestBed.News(), new TestBed.News()))
+                .getClass();
+        assertThat(Arrays.stream(SessionLifecycleListener.class.getDeclaredMethods())
+                        .filter(Method::isDefault)
+                        .map(Method::getName))
+                .isSubsetOf(Arrays.stream(several.getDeclaredMethods())
+                        .map(Method::getName)
+                        .toList());
     }
 }
