@@ -4,7 +4,7 @@ package dev.holdfast;
 public enum Termination {
     /** One session has that name, and it has ended. */
     ENDED,
-    /** No session in memory has that name. */
+    /** No session in memory has that name, and none that was parked here. */
     UNKNOWN,
     /** Several sessions have that name, and none of them was ended. */
     AMBIGUOUS

@@ -10,6 +10,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiConsumer;
+import java.util.stream.Stream;
 
 /**
  * The sessions that this engine has parked. For each that may be in memory, ten may be here, of all and of each principal, and
@@ -18,6 +19,8 @@ import java.util.function.BiConsumer;
  */
 final class ParkedSessions {
     private static final int FOR_EACH = 10;
+    /** Of an id, so much is no credential. */
+    private static final int SHORT = 8;
 
     /** A session that waits in the store. There may be very many, so it keeps what it is told in as few objects as it can. */
     static final class Parked {
@@ -51,12 +54,20 @@ final class ParkedSessions {
             return new String(id, StandardCharsets.UTF_8);
         }
 
+        String shortId() {
+            return new String(id, 0, Math.min(id.length, SHORT), StandardCharsets.UTF_8);
+        }
+
         String principal() {
             return principal;
         }
 
         Epoch epoch() {
             return new Epoch(counter, nonce);
+        }
+
+        long bytes() {
+            return bytes;
         }
 
         long since() {
@@ -182,6 +193,10 @@ final class ParkedSessions {
         if (!principal.isEmpty()) {
             ofPrincipals.merge(principal, more, (one, other) -> one + other == 0 ? null : one + other);
         }
+    }
+
+    Stream<Parked> all() {
+        return all.values().stream();
     }
 
     void forEach(BiConsumer<SessionKey, Parked> action) {

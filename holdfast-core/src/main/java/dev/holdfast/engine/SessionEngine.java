@@ -181,18 +181,39 @@ public final class SessionEngine implements AutoCloseable {
         return open().map(LiveSession::described);
     }
 
+    /** Those of them whose shortened id is this, with their streams; hardly ever more than one. */
+    public Stream<SessionDescription.InDetail> sessions(String shortId) {
+        return open().filter(session -> session.shortId().equals(shortId)).map(LiveSession::inDetail);
+    }
+
     /**
-     * Ends a session in memory for good, as {@link Session#terminate} does.
+     * The sessions that have left memory and wait in the store, in no order, as far as {@link EngineStats#parked} counts them. To look at
+     * them brings none back.
+     */
+    public Stream<SessionDescription.Parked> parkedSessions() {
+        return registry.parkedSessions();
+    }
+
+    /** Ends a session for good whoever owns it: as {@link #terminate(String, Predicate)} does. */
+    public CompletionStage<Termination> terminate(String shortId) {
+        return terminate(shortId, anybody -> true);
+    }
+
+    /**
+     * Ends a session for good, as {@link Session#terminate} does: one in memory, or one that {@link #parkedSessions} has, which does not
+     * come back for that.
      *
      * @param shortId the first eight characters of its id, as {@link SessionDescription#shortId} has them
+     * @param owner whether the session of this principal may end; others are not found
      * @return completes when the store does not have it any more; fails if the store could not say so yet
      */
-    public CompletionStage<Termination> terminate(String shortId) {
+    public CompletionStage<Termination> terminate(String shortId, Predicate<String> owner) {
         List<LiveSession> named = open().filter(session -> session.shortId().equals(shortId))
+                .filter(session -> owner.test(session.principal()))
                 .limit(2)
                 .toList();
         return switch (named.size()) {
-            case 0 -> CompletableFuture.completedFuture(Termination.UNKNOWN);
+            case 0 -> registry.terminateParked(shortId, owner);
             case 1 -> named.get(0).terminate().thenApply(done -> Termination.ENDED);
             default -> CompletableFuture.completedFuture(Termination.AMBIGUOUS);
         };

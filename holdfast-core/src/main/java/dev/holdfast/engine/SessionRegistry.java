@@ -9,6 +9,8 @@ import dev.holdfast.Opening;
 import dev.holdfast.Opening.Opened;
 import dev.holdfast.Opening.Refused;
 import dev.holdfast.Refusal;
+import dev.holdfast.SessionDescription;
+import dev.holdfast.Termination;
 import dev.holdfast.Unavailable;
 import dev.holdfast.engine.ParkedSessions.Left;
 import dev.holdfast.engine.ParkedSessions.Parked;
@@ -46,6 +48,7 @@ import java.util.function.BiConsumer;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 
 /**
  * The sessions that this engine answers for: it opens them, and finds those in memory, those it has parked, and those that are on their
@@ -302,6 +305,30 @@ final class SessionRegistry {
     /** How many wait in the store, as far as this engine has parked them. */
     int parked() {
         return parked.size();
+    }
+
+    /** The same, as they are told to those who watch a server. */
+    Stream<SessionDescription.Parked> parkedSessions() {
+        long now = host.clock.now();
+        return parked.all()
+                .map(session -> new SessionDescription.Parked(
+                        session.shortId(),
+                        session.principal(),
+                        Duration.ofNanos(now - session.since()),
+                        session.bytes()));
+    }
+
+    /** Ends one of them, which is named by the beginning of its id. */
+    CompletionStage<Termination> terminateParked(String shortId, Predicate<String> owner) {
+        List<Parked> named = parked.all()
+                .filter(session -> session.shortId().equals(shortId) && owner.test(session.principal()))
+                .limit(2)
+                .toList();
+        if (named.size() != 1) {
+            return CompletableFuture.completedFuture(named.isEmpty() ? Termination.UNKNOWN : Termination.AMBIGUOUS);
+        }
+        return terminate(named.get(0).id(), named.get(0).principal(), any -> true)
+                .thenApply(found -> found ? Termination.ENDED : Termination.UNKNOWN);
     }
 
     /** Counts those no longer that were left to a store which nodes share, and whose time is over there. */

@@ -3,6 +3,7 @@ package dev.holdfast.log;
 import dev.holdfast.EndReason;
 import dev.holdfast.EventId;
 import dev.holdfast.Session;
+import dev.holdfast.SessionDescription;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.Event;
 import dev.holdfast.spi.EventKind;
@@ -408,6 +409,22 @@ public final class LiveStream {
         if (!errors.isEmpty()) {
             finalErrors = Stream.concat(finalErrors.stream(), errors.stream()).toList();
         }
+    }
+
+    /** As it is now, for those who watch a server. */
+    public SessionDescription.OfStream described(List<Long> cursors) {
+        KeptEvent first = head;
+        return new SessionDescription.OfStream(
+                id.epoch() + "." + id.number(),
+                first != null && first.event.offset() <= committed ? first.event.offset() : committed + 1,
+                committed,
+                last - committed,
+                dropped,
+                confirmed,
+                events,
+                bytes,
+                cursors,
+                ended());
     }
 
     /** Whether everything this stream will ever carry is committed. */

@@ -14,6 +14,7 @@ import dev.holdfast.log.SessionLog;
 import dev.holdfast.log.Step;
 import dev.holdfast.session.LiveCall.Cancellation;
 import dev.holdfast.spi.InboundMessage;
+import dev.holdfast.spi.MessageFactory;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.StreamId;
@@ -256,18 +257,29 @@ public final class LiveSession extends SessionCore implements Session {
     }
 
     public SessionDescription described() {
+        MessageFactory.Client client = client();
+        return log.look(() -> described(client));
+    }
+
+    public SessionDescription.InDetail inDetail() {
+        MessageFactory.Client client = client();
+        return log.look(() -> new SessionDescription.InDetail(described(client), readers.described()));
+    }
+
+    private SessionDescription described(MessageFactory.Client client) {
         Lifecycle.State state = lifecycle.state();
-        Duration age = Duration.ofNanos(clock.now() - since);
-        return log.look(() -> new SessionDescription(
+        return new SessionDescription(
                 shortId(),
                 state.phase(),
+                kind(),
+                client,
                 revision(),
                 principal,
-                age,
+                Duration.ofNanos(clock.now() - since),
                 state.readers(),
                 requests.running(),
                 streams.weight(),
-                streams.events()));
+                streams.events());
     }
 
     /** Drops until it keeps no more than this; false if the rest must not be dropped. */

@@ -4,6 +4,7 @@ import dev.holdfast.CallWatch.Attachment;
 import dev.holdfast.EndReason;
 import dev.holdfast.EventId;
 import dev.holdfast.Resume;
+import dev.holdfast.SessionDescription;
 import dev.holdfast.StreamReader;
 import dev.holdfast.log.Epochs;
 import dev.holdfast.log.Epochs.ResumePoint;
@@ -19,13 +20,16 @@ import dev.holdfast.spi.SessionRecord;
 import dev.holdfast.spi.SessionStore.Extent;
 import dev.holdfast.spi.StreamId;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.stream.Stream;
 
 /** Who reads the streams of a session: attaching, taking over, coming back, leaving. */
 public final class Readers implements StreamCursor.Host {
@@ -419,6 +423,24 @@ public final class Readers implements StreamCursor.Host {
             reader.end(reason, retry, step);
             step.then(reader);
         }));
+    }
+
+    /** All streams that are read or kept here, with the cursors of their readers; under the lock. */
+    List<SessionDescription.OfStream> described() {
+        Map<StreamId, LiveStream> all = new LinkedHashMap<>();
+        Map<StreamId, List<Long>> cursors = new HashMap<>();
+        core.streams.all().forEach(stream -> all.put(stream.id(), stream));
+        Stream.concat(
+                        core.streams.all().stream().flatMap(stream -> stream.reader().stream()),
+                        outside.keySet().stream())
+                .forEach(reader -> {
+                    all.putIfAbsent(reader.stream().id(), reader.stream());
+                    cursors.computeIfAbsent(reader.stream().id(), id -> new ArrayList<>(1))
+                            .add(reader.reached());
+                });
+        return all.values().stream()
+                .map(stream -> stream.described(cursors.getOrDefault(stream.id(), List.of())))
+                .toList();
     }
 
     /** Whether a client reads the listening stream, on whatever node. */

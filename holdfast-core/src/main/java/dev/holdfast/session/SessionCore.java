@@ -181,11 +181,15 @@ public abstract class SessionCore {
 
     /** What the access log tells of it now. */
     AccessLog.Subject told() {
-        MessageFactory.Client client = log.look(journal::initialized)
+        return new AccessLog.Subject(
+                shortId(), revision, principal, listensOnly, client(), log.look(requests::begun), since, clock.now());
+    }
+
+    /** What its client says of itself, read anew. */
+    MessageFactory.Client client() {
+        return log.look(journal::initialized)
                 .map(message -> host.messages.client(message.bytes()))
                 .orElse(MessageFactory.Client.UNKNOWN);
-        return new AccessLog.Subject(
-                shortId(), revision, principal, listensOnly, client, log.look(requests::begun), since, clock.now());
     }
 
     boolean outlives() {

@@ -2,11 +2,14 @@ package dev.holdfast.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.EndReason;
 import dev.holdfast.Opening;
 import dev.holdfast.Session;
 import dev.holdfast.SessionDescription;
+import dev.holdfast.SessionDescription.OfStream;
 import dev.holdfast.SessionState;
 import dev.holdfast.Termination;
+import dev.holdfast.spi.SessionRecord;
 import java.time.Duration;
 import java.util.List;
 import java.util.random.RandomGenerator;
@@ -91,6 +94,79 @@ class LiveSessionsTest {
 
             assertThat(List.of(first, second)).noneMatch(session -> session.state() == SessionState.CLOSED);
         }
+    }
+
+    @Test
+    void aSessionSaysWhatItsClientSaysOfItself() {
+        Session session = bed.open();
+
+        assertThat(described(session).kind()).isEqualTo(SessionRecord.SESSION);
+        assertThat(described(session).client())
+                .isEqualTo(Wire.MESSAGES.client(Wire.initialize().bytes()));
+    }
+
+    @Test
+    void eachStreamIsToldFromItsFirstKeptEventToItsEndWithTheCursorsOfItsReaders() {
+        Session session = bed.open();
+        Connection listening = TestBed.listen(session);
+        bed.backend.life().sink.send(Wire.notice("one"));
+        bed.backend.life().sink.send(Wire.notice("two"));
+        assertThat(listening.read()).hasSize(2);
+        bed.backend.life().sink.send(Wire.notice("three"));
+        bed.post(session, 1).broken();
+        bed.backend.life().call(1).respond();
+
+        List<OfStream> streams = bed.engine
+                .sessions(session.shortId())
+                .map(SessionDescription.InDetail::streams)
+                .findFirst()
+                .orElseThrow();
+
+        assertThat(streams).hasSize(2);
+        assertThat(streams.get(0).name()).isEqualTo("0.0");
+        assertThat(streams.get(0).first()).isOne();
+        assertThat(streams.get(0).last()).isEqualTo(3);
+        assertThat(streams.get(0).events()).isEqualTo(3);
+        assertThat(streams.get(0).cursors()).containsExactly(2L);
+        assertThat(streams.get(0).end()).isEmpty();
+        assertThat(streams.get(1).last()).isOne();
+        assertThat(streams.get(1).cursors()).isEmpty();
+        assertThat(streams.get(1).end()).contains(EndReason.COMPLETED);
+    }
+
+    @Test
+    void aParkedSessionIsToldAndEndedWithoutComingBack() {
+        try (TestBed durable = TestBed.durable()) {
+            Session session = durable.open();
+            assertThat(durable.find(session.id(), "")).isPresent();
+            TestBed.listen(session).broken();
+            durable.pass(TestBed.PARK_AFTER.plusSeconds(5));
+
+            assertThat(durable.engine.parkedSessions()).singleElement().satisfies(parked -> {
+                assertThat(parked.shortId()).isEqualTo(session.shortId());
+                assertThat(parked.principal()).isEmpty();
+            });
+            assertThat(durable.engine.sessions()).isEmpty();
+            assertThat(TestBed.now(durable.engine.terminate(session.shortId(), "another"::equals)))
+                    .isEqualTo(Termination.UNKNOWN);
+            assertThat(TestBed.now(durable.engine.terminate(session.shortId(), ""::equals)))
+                    .isEqualTo(Termination.ENDED);
+
+            assertThat(durable.engine.parkedSessions()).isEmpty();
+            assertThat(durable.find(session.id(), "")).isEmpty();
+            assertThat(durable.news.heard).doesNotContain("restored").endsWith("closed: TERMINATED");
+        }
+    }
+
+    @Test
+    void aSessionOfAnotherPrincipalIsNotEnded() {
+        Session session =
+                ((Opening.Opened) TestBed.now(bed.engine.open(Wire.initialize(), "ann", TestBed.LIFETIME))).session();
+
+        assertThat(TestBed.now(bed.engine.terminate(session.shortId(), "bob"::equals)))
+                .isEqualTo(Termination.UNKNOWN);
+
+        assertThat(described(session).principal()).isEqualTo("ann");
     }
 
     /** Gives ids that differ at their end only. */
