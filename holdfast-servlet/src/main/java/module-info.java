@@ -3,6 +3,7 @@
  *
  * <p>The packages below {@code dev.holdfast.servlet} are internal.
  */
+@SuppressWarnings("module") // those for whom the console is are built later
 module dev.holdfast.servlet {
     requires static transitive org.jspecify;
     requires transitive dev.holdfast.core;
@@ -12,4 +13,6 @@ module dev.holdfast.servlet {
     requires org.slf4j;
 
     exports dev.holdfast.servlet;
+    exports dev.holdfast.servlet.console to
+            dev.holdfast.gateway;
 }

@@ -3,8 +3,10 @@ package dev.holdfast.gateway;
 import dev.holdfast.ByteBudget;
 import dev.holdfast.Quota;
 import dev.holdfast.Refusal;
+import dev.holdfast.SessionLifecycleListener;
 import dev.holdfast.engine.EngineGroup;
 import dev.holdfast.engine.SessionEngine;
+import dev.holdfast.gateway.http.ConsoleServlet;
 import dev.holdfast.gateway.http.OpenToOthers;
 import dev.holdfast.gateway.http.StatusPages;
 import dev.holdfast.gateway.http.TokenFile;
@@ -16,6 +18,8 @@ import dev.holdfast.gateway.text.OptionFile;
 import dev.holdfast.json.JsonRpc;
 import dev.holdfast.servlet.Authenticator;
 import dev.holdfast.servlet.McpServlet;
+import dev.holdfast.servlet.console.Console;
+import dev.holdfast.servlet.console.ConsoleFeed;
 import dev.holdfast.upstream.ForwardedHeaders;
 import java.lang.reflect.Proxy;
 import java.net.InetAddress;
@@ -23,9 +27,11 @@ import java.net.URI;
 import java.net.UnknownHostException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -67,6 +73,9 @@ final class Gateway {
         this.web = WebServer.listen(host, address, options.get(Knobs.PORT), HEAD_TIME, options.get(Knobs.KEEP_ALIVE));
         this.clock = new ScheduledThreadPoolExecutor(1, DaemonThreads.named("holdfast-clock"));
         clock.setRemoveOnCancelPolicy(true);
+        ConsoleFeed feed = new ConsoleFeed(InstantSource.system());
+        boolean console =
+                options.settings().find(Knobs.CONSOLE).map("on"::equals).orElse(address.isLoopbackAddress());
         Service.Node node = new Service.Node(
                 names(host, address),
                 address.isLoopbackAddress(),
@@ -79,6 +88,7 @@ final class Gateway {
                         System::nanoTime,
                         clock,
                         DaemonThreads.starting("holdfast-return"))),
+                console ? feed::of : name -> SessionLifecycleListener.NONE,
                 measured,
                 clock);
         if (ProcessHandle.current().pid() == 1
@@ -103,15 +113,28 @@ final class Gateway {
                     .scheduler(clock)
                     .budget(node.budget())
                     .build();
-            guard = new McpServlet(engine, node.edge(options, ForwardedHeaders.NONE))::admits;
+            guard = new McpServlet(engine, node.edge(options, ForwardedHeaders.NONE))::visitor;
             this.path = "/";
             this.services = new Services(node, web, guard);
             services.serve(servers).join();
             every(LOOK_MILLIS, () -> take(file.get().changed()));
             every(RETRY_MILLIS, services::retry);
         }
+        if (console) {
+            web.serve(ConsoleServlet.PAGE, console(feed, guard), ConsoleServlet.PATHS);
+        }
         web.start(new StatusPages(
                 services::served, services::failed, guard, () -> measured.join().scrape()));
+    }
+
+    /** Where there are no tokens there is nobody in particular, who sees all. */
+    private ConsoleServlet console(ConsoleFeed feed, StatusPages.Guard guard) {
+        Set<String> operators = Set.copyOf(options.get(Knobs.CONSOLE_OPERATOR));
+        boolean tokens = options.settings().isGiven(Knobs.AUTH_TOKEN_FILE);
+        return new ConsoleServlet(
+                new Console(services::shown, services::failed, feed, InstantSource.system(), System::nanoTime),
+                guard,
+                principal -> new Console.Viewer(principal, !tokens || operators.contains(principal)));
     }
 
     /**

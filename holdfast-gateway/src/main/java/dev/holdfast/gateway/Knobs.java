@@ -240,6 +240,20 @@ final class Knobs {
     static final Knob<Boolean> INSECURE =
             serve(Knob.toggle("--insecure", "listen on an address that others can reach without --auth-token-file"));
 
+    static final Knob<String> CONSOLE = serve(Knob.word(
+            "--console",
+            "WHERE",
+            "",
+            "serve a page at /console that shows servers, sessions and streams, and ends sessions; by default on where"
+                    + " only this machine can reach it",
+            "on",
+            "off"));
+
+    static final Knob<List<String>> CONSOLE_OPERATOR = serve(Knob.names(
+            "--console-operator",
+            "PRINCIPAL",
+            "principals of --auth-token-file who see and end the sessions of all on /console; others see their own"));
+
     static final Knob<Boolean> SHOW_CHILD_ERRORS = serve(Knob.toggle(
             "--show-child-errors",
             "tell clients what COMMAND says on its error output when it does not start, also where others than this"
@@ -376,6 +390,8 @@ final class Knobs {
             ACCESS_LOG,
             AUTH_TOKEN_FILE,
             INSECURE,
+            CONSOLE,
+            CONSOLE_OPERATOR,
             PRINCIPAL_SHARE,
             EXIT_WITH_PARENT);
 

@@ -67,7 +67,8 @@ record ServeOptions(
             settings.refuse(
                     " is for the principals of --auth-token-file, which is not given",
                     Knobs.MAX_PRINCIPAL_SESSIONS,
-                    Knobs.PRINCIPAL_SHARE);
+                    Knobs.PRINCIPAL_SHARE,
+                    Knobs.CONSOLE_OPERATOR);
         }
         NodeLimits limits = NodeLimits.DEFAULT
                 .withSessions(settings.get(Knobs.MAX_SESSIONS))

@@ -2,6 +2,7 @@ package dev.holdfast.gateway;
 
 import dev.holdfast.ByteBudget;
 import dev.holdfast.Quota;
+import dev.holdfast.SessionLifecycleListener;
 import dev.holdfast.engine.EngineGroup;
 import dev.holdfast.engine.SessionEngine;
 import dev.holdfast.engine.SessionEngineBuilder;
@@ -20,6 +21,7 @@ import dev.holdfast.mcp.HoldfastTransportProvider;
 import dev.holdfast.servlet.Authenticator;
 import dev.holdfast.servlet.EdgeOptions;
 import dev.holdfast.servlet.McpServlet;
+import dev.holdfast.servlet.console.Console;
 import dev.holdfast.spi.Backend;
 import dev.holdfast.upstream.ForwardedHeaders;
 import dev.holdfast.upstream.UpstreamBackend;
@@ -29,17 +31,25 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.function.Supplier;
 
 /** One MCP server that is served: its sessions, behind an endpoint, over a store. */
 final class Service {
+    /** Children that the console names. */
+    private static final int MOST_SHOWN = 200;
+
     private final Node node;
     private final StoreChoice.Open store;
     private final Meters.OfServer meters;
     private final Served served;
+    /** Its processes, where it has some. */
+    private Supplier<Optional<Console.Children>> children = Optional::empty;
     /** What ends its parts, the latest first; blocks until nothing of them is left. */
     private final Deque<Runnable> ends = new ArrayDeque<>();
 
@@ -52,6 +62,7 @@ final class Service {
      * @param isLocal whether only this machine can reach it
      * @param connections those of its HTTP server
      * @param engines of many servers; nothing where there is one
+     * @param watches who hears of the sessions of a server, by its name
      * @param meters are made while the port and the store are opened
      * @param clock tells the time to engines and backends
      */
@@ -62,6 +73,7 @@ final class Service {
             Quota connections,
             ByteBudget budget,
             Optional<EngineGroup> engines,
+            Function<String, SessionLifecycleListener> watches,
             CompletableFuture<Meters> meters,
             ScheduledExecutorService clock) {
         /** The edge of a server here. */
@@ -82,7 +94,7 @@ final class Service {
     private record Served(
             HttpServlet endpoint, StatusPages.Guard guard, SessionEngine engine, Consumer<ServerChoice> change) {
         private Served(McpServlet endpoint, SessionEngine engine, Consumer<ServerChoice> change) {
-            this(endpoint, endpoint::admits, engine, change.andThen(changed -> endpoint.renew()));
+            this(endpoint, endpoint::visitor, engine, change.andThen(changed -> endpoint.renew()));
         }
     }
 
@@ -158,6 +170,7 @@ final class Service {
                 node.budget);
         ends.push(backend::close);
         meters.watch(backend);
+        children = () -> Optional.of(children(backend));
         HintedBackend hinted = new HintedBackend(backend);
         SessionEngine engine = engine(hinted);
         return new Served(new McpServlet(engine, edge), engine, next -> {
@@ -165,6 +178,17 @@ final class Service {
             backend.runs(((ServerChoice.Command) next).command());
             hinted.renew();
         });
+    }
+
+    private static Console.Children children(StdioBackend backend) {
+        Map<Long, String> running = backend.running(MOST_SHOWN);
+        running.replaceAll((pid, session) -> Console.shortened(session));
+        return new Console.Children(
+                backend.size(),
+                backend.mostConnections(),
+                backend.started(),
+                backend.died() + backend.unstarted(),
+                running);
     }
 
     /** A session at another server for each session. */
@@ -189,7 +213,7 @@ final class Service {
         SessionEngineBuilder builder = SessionEngine.builder(backend, JsonRpc.MESSAGES)
                 .scheduler(node.clock)
                 .store(meters.timed(store.sessions()))
-                .listener(meters.sessions())
+                .listener(listener())
                 .callListener(meters.calls())
                 .parkAfter(options.get(Knobs.PARK_AFTER))
                 .nodeName(options.store().node().name())
@@ -203,20 +227,24 @@ final class Service {
         return engine.start();
     }
 
+    private SessionLifecycleListener listener() {
+        return SessionLifecycleListener.all(List.of(meters.sessions(), node.watches.apply(options.name())));
+    }
+
     private Served demo(EdgeOptions edge) {
         HoldfastTransportProvider provider = HoldfastTransportProvider.builder()
                 .mcpEndpoint(options.path())
                 .nodeLimits(options.limits())
                 .edgeOptions(edge)
                 .store(meters.timed(store.sessions()))
-                .sessionLifecycleListener(meters.sessions())
+                .sessionLifecycleListener(listener())
                 .callListener(meters.calls())
                 .parkAfter(options.get(Knobs.PARK_AFTER))
                 .nodeName(options.store().node().name())
                 .lease(options.store().node().lease())
                 .build();
         DemoServer.start(provider);
-        return new Served(provider, provider::admits, provider.engine(), next -> {});
+        return new Served(provider, provider::visitor, provider.engine(), next -> {});
     }
 
     /** What was asked for. */
@@ -235,6 +263,19 @@ final class Service {
 
     SessionEngine engine() {
         return served.engine;
+    }
+
+    /** What the console shows of it. */
+    Console.Server shown() {
+        StatusPages.Server status = status();
+        return new Console.Server(
+                options.name(),
+                options.server().identity().name(),
+                served.engine.sharesSessions() ? options.store().node().name() : "",
+                served.engine,
+                status.store().kind(),
+                () -> status.store().trouble(),
+                children);
     }
 
     /** What the status pages tell of it. */

@@ -4,7 +4,9 @@ import dev.holdfast.gateway.http.StatusPages;
 import dev.holdfast.gateway.http.WebServer;
 import dev.holdfast.gateway.process.DaemonThreads;
 import dev.holdfast.gateway.text.GatewayException;
+import dev.holdfast.servlet.console.Console;
 import java.time.Duration;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -77,6 +79,13 @@ final class Services {
     /** Those that are served. */
     List<StatusPages.Server> served() {
         return all().map(Service::status).toList();
+    }
+
+    /** The same, for the console. */
+    List<Console.Server> shown() {
+        return all().map(Service::shown)
+                .sorted(Comparator.comparing(Console.Server::name))
+                .toList();
     }
 
     /** Why others are not, or are as they were, by their names. */

@@ -109,6 +109,11 @@ public final class HoldfastTransportProvider extends HttpServlet implements McpS
         return endpoint.admits(request, response);
     }
 
+    /** As {@link McpEndpoint#visitor}: stands before another page, and tells who asks for it. */
+    public Optional<String> visitor(HttpServletRequest request, HttpServletResponse response) {
+        return endpoint.visitor(request, response);
+    }
+
     @Override
     public List<String> protocolVersions() {
         return protocolVersions;

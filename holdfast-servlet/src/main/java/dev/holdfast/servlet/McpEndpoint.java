@@ -145,12 +145,21 @@ public final class McpEndpoint {
      * endpoint would be, and must not be touched any more; on a servlet that supports asynchronous processing.
      */
     public boolean admits(HttpServletRequest request, HttpServletResponse response) {
+        return visitor(request, response).isPresent();
+    }
+
+    /**
+     * As {@link #admits}, for a page that shows each principal what is its own.
+     *
+     * @return the principal that asks, empty text for nobody in particular; nothing if the request is answered
+     */
+    public Optional<String> visitor(HttpServletRequest request, HttpServletResponse response) {
         Exchange exchange = new Exchange(request, response, bodies, refusals);
         try {
-            return admits(exchange);
+            return admits(exchange) ? Optional.of(exchange.principal()) : Optional.empty();
         } catch (RuntimeException e) {
             exchange.fail(e);
-            return false;
+            return Optional.empty();
         }
     }
 

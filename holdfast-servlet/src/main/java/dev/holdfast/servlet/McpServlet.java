@@ -5,6 +5,7 @@ import jakarta.servlet.http.HttpServlet;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
+import java.util.Optional;
 
 /**
  * An {@link McpEndpoint} as a servlet, on whatever path it is mapped to. Register it with asynchronous support; the engine stays
@@ -42,6 +43,11 @@ public final class McpServlet extends HttpServlet {
     /** As {@link McpEndpoint#admits}: stands before another page of the same server. */
     public boolean admits(HttpServletRequest request, HttpServletResponse response) {
         return endpoint.admits(request, response);
+    }
+
+    /** As {@link McpEndpoint#visitor}: stands before another page, and tells who asks for it. */
+    public Optional<String> visitor(HttpServletRequest request, HttpServletResponse response) {
+        return endpoint.visitor(request, response);
     }
 
     /** As {@link McpEndpoint#renew}. */

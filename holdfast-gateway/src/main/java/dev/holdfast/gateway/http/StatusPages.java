@@ -66,7 +66,8 @@ public final class StatusPages {
      * @param health that of its store
      */
     public record Server(String name, SessionEngine engine, Supplier<StoreHealth> health) {
-        private StoreHealth store() {
+        /** How its store is, as this node may use it. */
+        public StoreHealth store() {
             StoreHealth now = health.get();
             return engine.mayWrite() ? now : now.withoutLease();
         }
@@ -76,10 +77,10 @@ public final class StatusPages {
     @FunctionalInterface
     public interface Guard {
         /** Lets everybody see it. */
-        Guard NONE = (request, response) -> true;
+        Guard NONE = (request, response) -> Optional.of("");
 
-        /** Whether a request may go on; if not, it is answered. */
-        boolean admits(HttpServletRequest request, HttpServletResponse response) throws IOException;
+        /** Who asks, if the request may go on: empty text for nobody in particular. If not, it is answered. */
+        Optional<String> visitor(HttpServletRequest request, HttpServletResponse response) throws IOException;
     }
 
     /**
@@ -158,7 +159,7 @@ public final class StatusPages {
 
         @Override
         protected void service(HttpServletRequest request, HttpServletResponse response) throws IOException {
-            if (guard.admits(request, response)) {
+            if (guard.visitor(request, response).isPresent()) {
                 byte[] body = JsonRpc.errorBody(Optional.empty(), JsonRpc.SERVER_ERROR, reason);
                 response.setHeader("Retry-After", RETRY_SECONDS);
                 response.setContentType(JSON);
@@ -189,7 +190,7 @@ public final class StatusPages {
         /** Only what is below: the methods of a servlet by default tell of it, and of the request. */
         @Override
         protected void service(HttpServletRequest request, HttpServletResponse response) throws IOException {
-            if (!guard.admits(request, response)) {
+            if (guard.visitor(request, response).isEmpty()) {
                 return;
             }
             switch (request.getMethod()) {

@@ -47,6 +47,11 @@ public record StoreHealth(String kind, Durability survives, OptionalLong bytes, 
         return new StoreHealth(kind, survives, sum, state == State.WELL ? other.state : state);
     }
 
+    /** What is wrong with it; empty if nothing is. */
+    public String trouble() {
+        return state.trouble;
+    }
+
     /** A JSON object. */
     String json() {
         StringBuilder json = new StringBuilder("{\"kind\":\"").append(kind);

@@ -45,7 +45,8 @@ import org.slf4j.LoggerFactory;
 
 /** An embedded Jetty with one context and no scanning. */
 public final class WebServer {
-    private static final List<String> PAGES = List.of(StatusPages.HEALTH, StatusPages.STATS, StatusPages.METRICS);
+    private static final List<String> PAGES =
+            List.of(StatusPages.HEALTH, StatusPages.STATS, StatusPages.METRICS, ConsoleServlet.PAGE);
     private static final Pattern PATH = Pattern.compile("(/[A-Za-z0-9._~-]+)++");
     private static final Pattern DOTS = Pattern.compile("/\\.{1,2}(/|$)");
 
@@ -139,7 +140,8 @@ public final class WebServer {
         }
         if (!PATH.matcher(path).matches() || PAGES.contains(path)) {
             throw new IllegalArgumentException("path must be of letters, digits and ._~- between single '/', and not "
-                    + PAGES.get(0) + ", " + PAGES.get(1) + " or " + PAGES.get(2) + ": " + path);
+                    + String.join(", ", PAGES.subList(0, PAGES.size() - 1)) + " or " + ConsoleServlet.PAGE + ": "
+                    + path);
         }
         if (hasDots(path)) {
             throw new IllegalArgumentException(

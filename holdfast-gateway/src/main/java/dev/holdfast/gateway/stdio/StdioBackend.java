@@ -22,9 +22,11 @@ import java.time.Duration;
 import java.util.Iterator;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
@@ -32,6 +34,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -213,6 +216,17 @@ public final class StdioBackend implements Backend, AutoCloseable {
     /** How many children there are, those included that are about to end. */
     public int size() {
         return children.size();
+    }
+
+    /** Children by their processes' numbers, no more than so many, each with the id of its session, empty before that has one. */
+    public Map<Long, String> running(int most) {
+        return children.stream()
+                .limit(most)
+                .collect(Collectors.toMap(
+                        child -> child.process().pid(),
+                        child -> child.name().session().get(),
+                        (one, other) -> other,
+                        TreeMap::new));
     }
 
     /** How many children were started. */

@@ -1,0 +1,233 @@
+// The gateway's console in a headless Chromium: an idle and a busy day, what a foreign page may not, and 10,000 sessions.
+// Pictures are left in integration-tests/target/console.
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import http from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { startBrowser } from './browser.mjs';
+import { connect } from './clients.mjs';
+import { startGateway } from './gateway.mjs';
+import { waitFor } from './wait.mjs';
+
+const TIMEOUT = { timeout: 240_000 };
+/** How many sessions there are in the test of many; and for so many pairs of seconds calls are counted with a page and without. */
+const SESSIONS = Number(process.env.HOLDFAST_CONSOLE_SESSIONS ?? 2_000);
+const PAIRS = Number(process.env.HOLDFAST_CONSOLE_PAIRS ?? 0);
+const PICTURES = fileURLToPath(new URL('../target/console/', import.meta.url));
+const TOKENS = { alice: 'alice-0123456789abcdef', owen: 'owen-0123456789abcdef' };
+const HOSTILE = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>';
+const HEADERS = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+
+let browser;
+before(async () => {
+  mkdirSync(PICTURES, { recursive: true });
+  browser = await startBrowser();
+});
+after(() => browser?.close());
+
+/** Opens the console, and fails at the end if its page had an error or broke its policy. */
+async function console_(t, gateway, { dark = false, width = 1440, token } = {}) {
+  const page = await browser.newPage({ colorScheme: dark ? 'dark' : 'light', viewport: { width, height: 900 } });
+  const faults = [];
+  page.on('pageerror', error => faults.push(String(error)));
+  page.on('console', message => /Content Security Policy/.test(message.text()) && faults.push(message.text()));
+  page.on('request', request => new URL(request.url()).origin === new URL(gateway.url).origin || request.url().startsWith('data:') || faults.push(`asked ${request.url()}`));
+  t.after(async () => {
+    await page.close();
+    assert.deepEqual(faults, []);
+  });
+  await page.goto(new URL('/console', gateway.url).href);
+  if (token) {
+    await page.fill('#token', token);
+    await page.keyboard.press('Enter');
+  }
+  return page;
+}
+
+const shot = (page, name) => page.screenshot({ path: join(PICTURES, `${name}.png`) });
+const cells = (page, row) => page.$$eval(`${row} td`, all => all.map(td => td.textContent));
+const news = page => page.$$eval('#news .what', all => all.map(each => each.textContent));
+
+/** Opens a session as any client may, and returns its id. */
+async function open(gateway, name = 'plain', agent, token) {
+  const headers = { ...HEADERS, ...(token && { authorization: `Bearer ${token}` }) };
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name, version: '1' } } });
+  return new Promise((resolve, reject) => {
+    const request = http.request(gateway.url, { method: 'POST', headers, agent }, response => {
+      response.resume().on('end', () => resolve(response.headers['mcp-session-id'])).on('error', reject);
+    });
+    request.on('error', reject).end(body);
+  });
+}
+
+test('an idle day, then a busy one: servers, sessions, streams with cursors, and what happens', TIMEOUT, async t => {
+  const gateway = await startGateway();
+  t.after(() => gateway.stop());
+  const page = await console_(t, gateway);
+  await page.waitForSelector('#nosessions:not([hidden])');
+  assert.deepEqual((await cells(page, '#servers tr')).slice(0, 2), ['the demo', 'serving']);
+  assert.match(await page.textContent('#live'), /live/);
+  await shot(page, 'idle-light');
+
+  const clients = await Promise.all([1, 2, 3].map(() => connect('v1', gateway.url)));
+  t.after(() => Promise.all(clients.map(client => client.close())));
+  for (let i = 0; i < 40; i++) await open(gateway, i % 3 ? `agent-${i}` : HOSTILE);
+  const [first] = clients;
+  const slow = clients.map(client => client.call('slow', { ms: 20_000, steps: 100 }).catch(() => {}));
+  await first.call('notify', { count: 25, tag: 'page' });
+  await page.waitForFunction(() => document.querySelectorAll('#sessions tr').length === 43);
+  assert.equal(await page.textContent('#range'), '1 to 43 of 43');
+  assert.equal(await page.evaluate(() => window.hacked), undefined);
+  assert.ok((await page.$$eval('#sessions td', all => all.map(td => td.textContent))).includes(`${HOSTILE} 1`));
+
+  const id = first.sessionId.slice(0, 8);
+  await page.keyboard.press('/');
+  await page.keyboard.type(id);
+  await page.waitForFunction(() => document.querySelectorAll('#sessions tr').length === 1);
+  await page.focus('#sessions tr');
+  await page.keyboard.press('Enter');
+  await page.waitForSelector('#streams li');
+  await page.waitForFunction(() => document.querySelectorAll('#streams .cursor').length >= 2);
+  const lines = await page.$$eval('#streams svg', all => all.map(svg => svg.getAttribute('aria-label')));
+  assert.match(lines[0], /^Listening stream: events \d+ to 25, .*read up to 25/);
+  assert.ok(lines.some(line => /^Call 1\.\d+: events .*open, read up to/.test(line)), lines.join('\n'));
+  assert.ok(!(await page.content()).includes(first.sessionId), 'a whole id is a credential');
+  assert.ok((await news(page)).some(line => line.startsWith(id) && line.endsWith('opened')));
+  await page.fill('#search', '');
+  await page.waitForFunction(() => document.querySelectorAll('#sessions tr').length === 43);
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await shot(page, 'busy-dark');
+  await page.emulateMedia({ colorScheme: 'light' });
+  await shot(page, 'busy-light');
+
+  await page.click('#end');
+  assert.equal(await page.evaluate(() => document.activeElement.id), 'keep', 'the harmless answer comes first');
+  await page.click('#really');
+  await page.waitForSelector('#gone:not([hidden])');
+  await page.waitForFunction(() => [...document.querySelectorAll('#news .what')].some(each => each.textContent.endsWith('terminated by the client')));
+  await gateway.sessionsAre(42);
+  await page.keyboard.press('Escape');
+  await page.waitForSelector('#detail', { state: 'hidden' });
+  await Promise.all(clients.slice(1).map(client => client.close()));
+  await Promise.race([Promise.all(slow), new Promise(done => setTimeout(done, 100))]);
+});
+
+test('a token is asked for, each sees its own, and a page of another origin ends nothing', TIMEOUT, async t => {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-console-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  writeFileSync(join(folder, 'tokens'), Object.entries(TOKENS).map(each => each.join(' ') + '\n').join(''), { mode: 0o600 });
+  const gateway = await startGateway({ flags: ['--auth-token-file', join(folder, 'tokens'), '--console-operator', 'owen'] });
+  t.after(() => gateway.stop());
+  const alice = await open(gateway, 'of-alice', undefined, TOKENS.alice);
+  const owen = await open(gateway, 'of-owen', undefined, TOKENS.owen);
+
+  const page = await console_(t, gateway, { width: 800 });
+  await page.waitForSelector('#sign:not([hidden])');
+  await shot(page, 'sign-in');
+  await page.fill('#token', 'wrong-0123456789abcdef');
+  await page.keyboard.press('Enter');
+  await page.waitForFunction(() => document.querySelector('#signfault').textContent.includes('does not know'));
+  await page.fill('#token', TOKENS.alice);
+  await page.keyboard.press('Enter');
+  await page.waitForFunction(() => document.querySelectorAll('#sessions tr').length === 1);
+  assert.equal((await cells(page, '#sessions tr'))[0], alice.slice(0, 8));
+  assert.equal(await page.textContent('#viewer'), 'alice, sees own sessions');
+  await shot(page, 'narrow');
+  await page.reload();
+  await page.waitForFunction(() => document.querySelectorAll('#sessions tr').length === 1);
+  await page.click('#out');
+  await page.waitForSelector('#sign:not([hidden])');
+  assert.ok(!(await page.content()).includes(alice.slice(0, 8)), 'nothing is left of what was shown');
+
+  const operator = await console_(t, gateway, { token: TOKENS.owen });
+  await operator.waitForFunction(() => document.querySelectorAll('#sessions tr').length === 2);
+
+  // another origin on this machine, which the MCP endpoint would serve
+  const pages = http.createServer((request, response) => response.setHeader('content-type', 'text/html').end('<!doctype html><link rel="icon" href="data:,">'));
+  await new Promise(done => pages.listen(0, '127.0.0.1', done));
+  t.after(() => pages.close());
+  const foreign = await browser.newPage();
+  await foreign.goto(`http://127.0.0.1:${pages.address().port}/`);
+  const tried = await foreign.evaluate(async ([base, token, session]) => {
+    const attempts = [];
+    const end = `${base}/session?server=&session=${session}`;
+    for (const [to, init] of [
+      [end, { method: 'DELETE', headers: { 'Holdfast-Console': '1', Authorization: `Bearer ${token}` } }],
+      [end, { method: 'DELETE', headers: { Authorization: `Bearer ${token}` } }],
+      [end, { method: 'POST', mode: 'no-cors' }],
+      [`${base}/data`, { headers: { Authorization: `Bearer ${token}` } }],
+    ]) attempts.push(await fetch(to, init).then(answer => answer.status, error => error.name));
+    return attempts;
+  }, [new URL('/console', gateway.url).href, TOKENS.owen, owen.slice(0, 8)]);
+  assert.deepEqual(tried, Array(4).fill('TypeError'));
+  await foreign.close();
+  await gateway.sessionsAre(2);
+});
+
+test('many sessions: pages of them, a search, and what they cost', TIMEOUT, async t => {
+  const gateway = await startGateway();
+  t.after(() => gateway.stop());
+  const agent = new http.Agent({ keepAlive: true, maxSockets: 16 });
+  t.after(() => agent.destroy());
+  const ids = await Promise.all(Array.from({ length: SESSIONS }, (_, i) => open(gateway, `agent-${i}`, agent)));
+  const page = await console_(t, gateway);
+  const all = SESSIONS.toLocaleString('en');
+  await page.waitForFunction(text => document.querySelector('#range').textContent.startsWith(text), `1 to 50 of ${all}`);
+  await page.click('#next');
+  await page.waitForFunction(text => document.querySelector('#range').textContent.startsWith(text), `51 to 100 of ${all}`);
+  await page.fill('#search', ids[7].slice(0, 8));
+  await page.waitForFunction(() => document.querySelectorAll('#sessions tr').length === 1);
+  await page.fill('#search', '');
+  await page.waitForFunction(() => document.querySelectorAll('#sessions tr').length === 50);
+  await shot(page, 'many-light');
+
+  const ask = () => fetch(new URL('/console/data?rows=50', gateway.url), { headers: { 'Holdfast-Console': '1' } }).then(answer => answer.text());
+  let bytes = 0;
+  const took = [];
+  for (let i = 0; i < 10; i++) {
+    await new Promise(done => setTimeout(done, 2100)); // what was found before counts no more
+    const begun = performance.now();
+    bytes = (await ask()).length;
+    took.push(performance.now() - begun);
+  }
+  took.sort((a, b) => a - b);
+  t.diagnostic(`${SESSIONS} sessions: an answer of ${bytes} bytes takes ${took[5].toFixed(1)} ms, ${took[9].toFixed(1)} ms at most`);
+  assert.ok(bytes < 100_000);
+  if (PAIRS) await cost(t, page, gateway, agent);
+});
+
+/** Counts calls in turn with the page open and away, for as long each, and tells the median of the ratios. */
+async function cost(t, page, gateway, agent) {
+  const id = await open(gateway, 'caller', agent);
+  const call = () => new Promise((resolve, reject) => {
+    const request = http.request(gateway.url, { method: 'POST', agent, headers: { ...HEADERS, 'mcp-session-id': id } }, response => response.resume().on('end', resolve).on('error', reject));
+    request.on('error', reject).end(JSON.stringify({ jsonrpc: '2.0', id: ++calls, method: 'ping' }));
+  });
+  let calls = 100;
+  const count = async ms => {
+    const end = performance.now() + ms;
+    let done = 0;
+    await Promise.all(Array.from({ length: 4 }, async () => {
+      for (; performance.now() < end; done++) await call();
+    }));
+    return done;
+  };
+  await count(10_000);
+  const ratios = [];
+  for (let pair = 0; pair < PAIRS; pair++) {
+    const counts = {};
+    for (const how of pair % 2 ? ['with', 'without'] : ['without', 'with']) {
+      await page.evaluate(away => {
+        Object.defineProperty(document, 'hidden', { configurable: true, get: () => away });
+        document.dispatchEvent(new Event('visibilitychange'));
+      }, how === 'without');
+      counts[how] = await count(6_000);
+    }
+    ratios.push(counts.with / counts.without);
+  }
+  ratios.sort((a, b) => a - b);
+  t.diagnostic(`calls with one page open, of those without: ${ratios.map(each => each.toFixed(3)).join(' ')}; median ${ratios[Math.floor(ratios.length / 2)].toFixed(4)}`);
+}
