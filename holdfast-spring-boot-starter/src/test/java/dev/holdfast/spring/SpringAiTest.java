@@ -131,6 +131,34 @@ class SpringAiTest {
     }
 
     @Test
+    void theOperatorHasAPageThatShowsSessionsAndEndsOne() throws Exception {
+        Wire client = Wire.open(port, "/tools/mcp");
+        String shortId = client.session().substring(0, 8);
+        String console = "/actuator/holdfastconsole";
+
+        HttpResponse<String> page = Wire.page(port, "GET", console);
+        assertThat(page.headers().firstValue("Content-Type").orElseThrow().replace(" ", ""))
+                .isEqualToIgnoringCase("text/html;charset=UTF-8");
+        assertThat(page.body())
+                .contains("<title>Holdfast console</title>", "script-src 'sha256-")
+                .doesNotContain(shortId);
+        assertThat(Wire.page(port, "GET", console + "/data?search=" + shortId).body())
+                .startsWith("{\"now\":")
+                .contains("\"found\":1,", "\"id\":\"" + shortId + "\"", "\"what\":\"opened\"")
+                .doesNotContain(client.session());
+        assertThat(Wire.page(port, "GET", console + "/data?session=" + shortId).body())
+                .contains("\"shown\":[{\"name\":\"0.0\"");
+        assertThat(Wire.page(port, "GET", console + "/other").statusCode()).isEqualTo(404);
+        assertThat(Wire.page(port, "DELETE", console + "/session?server=&session=" + shortId)
+                        .statusCode())
+                .isEqualTo(204);
+
+        assertThat(client.post("{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"ping\"}")
+                        .statusCode())
+                .isEqualTo(404);
+    }
+
+    @Test
     void theOperatorSeesNoMoreSessionsThanAskedFor() throws Exception {
         Wire.open(port, "/tools/mcp");
         Wire.open(port, "/tools/mcp");

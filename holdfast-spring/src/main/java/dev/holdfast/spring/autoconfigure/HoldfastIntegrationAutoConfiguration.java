@@ -8,6 +8,7 @@ import dev.holdfast.mcp.HoldfastTransportProvider;
 import dev.holdfast.micrometer.HoldfastMetrics;
 import dev.holdfast.micrometer.McpCallConvention;
 import dev.holdfast.micrometer.ObservedCalls;
+import dev.holdfast.servlet.console.ConsoleFeed;
 import dev.holdfast.spi.SessionStore;
 import dev.holdfast.spring.HoldfastCustomizer;
 import dev.holdfast.spring.properties.TransportSettings;
@@ -18,6 +19,7 @@ import jakarta.servlet.ServletException;
 import jakarta.servlet.ServletResponse;
 import jakarta.servlet.http.HttpServletRequest;
 import java.io.IOException;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -29,6 +31,7 @@ import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.annotation.Qualifier;
+import org.springframework.beans.factory.annotation.Value;
 import org.springframework.boot.actuate.autoconfigure.endpoint.condition.ConditionalOnAvailableEndpoint;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
@@ -191,6 +194,33 @@ public final class HoldfastIntegrationAutoConfiguration {
         @ConditionalOnMissingBean
         HoldfastEndpoint holdfastEndpoint(HoldfastTransportProvider transport) {
             return new HoldfastEndpoint(transport);
+        }
+    }
+
+    /** The endpoint {@code holdfastconsole}, where it is exposed. */
+    @Configuration(proxyBeanMethods = false)
+    @ConditionalOnClass(ConditionalOnAvailableEndpoint.class)
+    @ConditionalOnAvailableEndpoint(ConsoleEndpoint.class)
+    static class ActuatorConsole {
+        @Bean
+        @ConditionalOnMissingBean
+        ConsoleFeed holdfastConsoleFeed() {
+            return new ConsoleFeed(InstantSource.system());
+        }
+
+        @Bean
+        SessionLifecycleListener holdfastConsoleSessions(ConsoleFeed feed) {
+            return feed.of("");
+        }
+
+        @Bean
+        @ConditionalOnMissingBean
+        @ConditionalOnSingleCandidate(HoldfastTransportProvider.class)
+        ConsoleEndpoint holdfastConsoleEndpoint(
+                HoldfastTransportProvider transport,
+                ConsoleFeed feed,
+                @Value("${holdfast.node.name:node}") String node) {
+            return new ConsoleEndpoint(transport, feed, node);
         }
     }
 
