@@ -20,9 +20,12 @@ module dev.holdfast.gateway {
     requires jdk.management;
     requires micrometer.core;
     requires micrometer.registry.prometheus;
+    requires org.eclipse.jetty.alpn.server;
     requires org.eclipse.jetty.client;
     requires org.eclipse.jetty.ee11.servlet;
     requires org.eclipse.jetty.http;
+    requires org.eclipse.jetty.http2.common;
+    requires org.eclipse.jetty.http2.server;
     requires org.eclipse.jetty.io;
     requires org.eclipse.jetty.server;
     requires org.eclipse.jetty.util;

@@ -9,6 +9,7 @@ import dev.holdfast.engine.SessionEngine;
 import dev.holdfast.gateway.http.ConsoleServlet;
 import dev.holdfast.gateway.http.OpenToOthers;
 import dev.holdfast.gateway.http.StatusPages;
+import dev.holdfast.gateway.http.TlsFiles;
 import dev.holdfast.gateway.http.TokenFile;
 import dev.holdfast.gateway.http.WebServer;
 import dev.holdfast.gateway.process.DaemonThreads;
@@ -52,6 +53,7 @@ final class Gateway {
     private static final Logger log = LoggerFactory.getLogger(Gateway.class);
 
     private final ServeOptions options;
+    private final Optional<TlsFiles> certificate;
     private final WebServer web;
     private final ScheduledThreadPoolExecutor clock;
     private final Services services;
@@ -70,7 +72,15 @@ final class Gateway {
         String host = options.get(Knobs.HOST);
         InetAddress address = resolve(host);
         Authenticator authenticator = authenticator(address);
-        this.web = WebServer.listen(host, address, options.get(Knobs.PORT), HEAD_TIME, options.get(Knobs.KEEP_ALIVE));
+        this.certificate = options.settings()
+                .find(Knobs.TLS_CERT)
+                .map(path -> TlsFiles.open(
+                        new OptionFile(Knobs.TLS_CERT.name(), path),
+                        new OptionFile(Knobs.TLS_KEY.name(), options.settings().get(Knobs.TLS_KEY)),
+                        InstantSource.system(),
+                        System::nanoTime));
+        this.web = WebServer.listen(
+                host, address, options.get(Knobs.PORT), HEAD_TIME, options.get(Knobs.KEEP_ALIVE), certificate);
         this.clock = new ScheduledThreadPoolExecutor(1, DaemonThreads.named("holdfast-clock"));
         clock.setRemoveOnCancelPolicy(true);
         ConsoleFeed feed = new ConsoleFeed(InstantSource.system());
@@ -125,6 +135,7 @@ final class Gateway {
         }
         web.start(new StatusPages(
                 services::served, services::failed, guard, () -> measured.join().scrape()));
+        certificate.ifPresent(files -> every(LOOK_MILLIS, files::look));
     }
 
     /** Where there are no tokens there is nobody in particular, who sees all. */
@@ -202,7 +213,7 @@ final class Gateway {
     URI url() {
         String name = options.get(Knobs.HOST);
         String host = name.indexOf(':') >= 0 && !name.startsWith("[") ? "[" + name + "]" : name;
-        return URI.create("http://" + host + ":" + web.port() + path);
+        return URI.create((certificate.isPresent() ? "https://" : "http://") + host + ":" + web.port() + path);
     }
 
     /** That of the only server. */

@@ -240,6 +240,14 @@ final class Knobs {
     static final Knob<Boolean> INSECURE =
             serve(Knob.toggle("--insecure", "listen on an address that others can reach without --auth-token-file"));
 
+    static final Knob<Path> TLS_CERT = serve(Knob.file(
+            "--tls-cert",
+            "speak HTTPS, HTTP/2 too, with the certificate in this file in PEM, which is followed by those of its issuers;"
+                    + " it is read again when it changes"));
+
+    static final Knob<Path> TLS_KEY =
+            serve(Knob.file("--tls-key", "the private key of the certificate in --tls-cert, in PEM and not encrypted"));
+
     static final Knob<String> CONSOLE = serve(Knob.word(
             "--console",
             "WHERE",
@@ -390,6 +398,8 @@ final class Knobs {
             ACCESS_LOG,
             AUTH_TOKEN_FILE,
             INSECURE,
+            TLS_CERT,
+            TLS_KEY,
             CONSOLE,
             CONSOLE_OPERATOR,
             PRINCIPAL_SHARE,

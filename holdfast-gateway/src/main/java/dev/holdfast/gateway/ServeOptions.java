@@ -70,6 +70,9 @@ record ServeOptions(
                     Knobs.PRINCIPAL_SHARE,
                     Knobs.CONSOLE_OPERATOR);
         }
+        if (settings.isGiven(Knobs.TLS_CERT) != settings.isGiven(Knobs.TLS_KEY)) {
+            throw new IllegalArgumentException("--tls-cert and --tls-key belong together: give both, or none");
+        }
         NodeLimits limits = NodeLimits.DEFAULT
                 .withSessions(settings.get(Knobs.MAX_SESSIONS))
                 .withPrincipalSessions(settings.get(Knobs.MAX_PRINCIPAL_SESSIONS))

@@ -62,7 +62,7 @@ record GatewayProcess(Process process) implements AutoCloseable {
     /** Reads from its first line where it listens. */
     URI url() {
         String line = Wait.listening(process);
-        assertThat(line).matches("holdfast \\S+ listens on http://127\\.0\\.0\\.1:\\d+/mcp");
+        assertThat(line).matches("holdfast \\S+ listens on https?://127\\.0\\.0\\.1:\\d+/mcp");
         return URI.create(line.substring(line.indexOf("http")));
     }
 

@@ -21,15 +21,17 @@ final class HttpPeer {
 
     private static final HttpClient CLIENT = HttpClient.newHttpClient();
 
+    private final HttpClient client;
     private final URI url;
     private final String[] headers;
     private volatile String session = "";
 
     HttpPeer(URI url) {
-        this(url, new String[0]);
+        this(CLIENT, url, new String[0]);
     }
 
-    private HttpPeer(URI url, String[] headers) {
+    private HttpPeer(HttpClient client, URI url, String[] headers) {
+        this.client = client;
         this.url = url;
         this.headers = headers;
     }
@@ -45,14 +47,28 @@ final class HttpPeer {
 
     /** The same with another {@code initialize}. */
     static HttpPeer introduced(URI url, String initialize, String... headers) {
-        HttpPeer peer = new HttpPeer(url, headers);
+        HttpPeer peer = new HttpPeer(CLIENT, url, headers);
         peer.begin(peer.post(initialize));
+        return peer;
+    }
+
+    /** A client that has opened its session with connections of its own. */
+    static HttpPeer connected(HttpClient client, URI url) {
+        HttpPeer peer = new HttpPeer(client, url, new String[0]);
+        peer.begin(peer.post(TestJson.INITIALIZE));
+        return peer;
+    }
+
+    /** The same client with the same session and other connections. */
+    HttpPeer over(HttpClient other) {
+        HttpPeer peer = new HttpPeer(other, url, headers);
+        peer.session = session;
         return peer;
     }
 
     /** A client that has opened its session at a server which may have refused that for a moment, as its status 503 says. */
     static HttpPeer connectedAtLast(URI url, String... headers) {
-        HttpPeer peer = new HttpPeer(url, headers);
+        HttpPeer peer = new HttpPeer(CLIENT, url, headers);
         Wait.until("a session is opened", () -> {
             HttpResponse<String> opened = peer.post(TestJson.INITIALIZE);
             boolean refused = opened.statusCode() == 503;
@@ -71,14 +87,14 @@ final class HttpPeer {
 
     /** The same client with the same session, at another server. */
     HttpPeer at(URI other) {
-        HttpPeer peer = new HttpPeer(other, headers);
+        HttpPeer peer = new HttpPeer(client, other, headers);
         peer.session = session;
         return peer;
     }
 
     /** The same client with the same session and other headers. */
     HttpPeer with(String... others) {
-        HttpPeer peer = new HttpPeer(url, others);
+        HttpPeer peer = new HttpPeer(client, url, others);
         peer.session = session;
         return peer;
     }
@@ -140,7 +156,7 @@ final class HttpPeer {
     }
 
     CompletableFuture<HttpResponse<Stream<String>>> posted(String message) {
-        return CLIENT.sendAsync(posting(message), ofLines());
+        return client.sendAsync(posting(message), ofLines());
     }
 
     /** Asks for what came after an event; completes as soon as the response has begun. */
@@ -149,12 +165,12 @@ final class HttpPeer {
                 .header("Accept", "text/event-stream")
                 .header("Last-Event-ID", lastEventId)
                 .build();
-        return CLIENT.sendAsync(get, ofLines());
+        return client.sendAsync(get, ofLines());
     }
 
     /** Listens; completes as soon as the response has begun. */
     CompletableFuture<HttpResponse<Stream<String>>> listened() {
-        return CLIENT.sendAsync(request().header("Accept", "text/event-stream").build(), ofLines());
+        return client.sendAsync(request().header("Accept", "text/event-stream").build(), ofLines());
     }
 
     HttpResponse<String> delete() {
@@ -167,9 +183,9 @@ final class HttpPeer {
         return send((headers.length == 0 ? request : request.headers(headers)).build());
     }
 
-    private static HttpResponse<String> send(HttpRequest request) {
+    private HttpResponse<String> send(HttpRequest request) {
         try {
-            return CLIENT.send(request, ofString());
+            return client.send(request, ofString());
         } catch (IOException e) {
             throw new AssertionError("no response", e);
         } catch (InterruptedException e) {

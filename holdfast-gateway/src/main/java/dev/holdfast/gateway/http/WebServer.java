@@ -31,6 +31,7 @@ import org.eclipse.jetty.ee11.servlet.ServletHolder;
 import org.eclipse.jetty.ee11.servlet.ServletMapping;
 import org.eclipse.jetty.http.HttpHeader;
 import org.eclipse.jetty.http.HttpStatus;
+import org.eclipse.jetty.server.Handler;
 import org.eclipse.jetty.server.HttpConfiguration;
 import org.eclipse.jetty.server.NetworkConnectionLimit;
 import org.eclipse.jetty.server.Request;
@@ -70,6 +71,7 @@ public final class WebServer {
     private final Server server;
     private final ServerConnector connector;
     private final ConnectionLimit limit;
+    private final boolean isSecured;
     private final GracefulHandler requests = new GracefulHandler();
     private final ServletContextHandler context = new ServletContextHandler("/", false, false);
     private final AtomicInteger servlets = new AtomicInteger();
@@ -79,8 +81,9 @@ public final class WebServer {
     private final ErrorHandler errors = new NeutralErrors();
     private volatile boolean stopping;
 
-    private WebServer(Server server, ServerConnector connector, ConnectionLimit limit) {
+    private WebServer(Server server, ServerConnector connector, ConnectionLimit limit, boolean isSecured) {
         this.server = server;
+        this.isSecured = isSecured;
         this.connector = connector;
         this.limit = limit;
         server.setErrorHandler(errors);
@@ -91,9 +94,16 @@ public final class WebServer {
      *
      * @param head how long the head of a request may take, from its first byte on
      * @param keepAlive how long a connection is kept between two requests
+     * @param certificate what TLS is spoken with; empty for plain HTTP
      * @throws GatewayException if it cannot be had
      */
-    public static WebServer listen(String host, InetAddress address, int port, Duration head, Duration keepAlive) {
+    public static WebServer listen(
+            String host,
+            InetAddress address,
+            int port,
+            Duration head,
+            Duration keepAlive,
+            Optional<TlsFiles> certificate) {
         QueuedThreadPool threads = new QueuedThreadPool(MOST_THREADS, LEAST_THREADS);
         threads.setName("holdfast-http");
         Server server = new Server(threads);
@@ -103,7 +113,7 @@ public final class WebServer {
         http.setIdleTimeout(STUCK_MILLIS);
         // a table of the headers that a client repeats takes 98 KB for each connection
         http.setHeaderCacheSize(0);
-        ServerConnector connector = WatchedEndPoint.connector(server, http, head);
+        ServerConnector connector = WatchedEndPoint.connector(server, http, head, certificate);
         connector.setHost(address.getHostAddress());
         connector.setPort(port);
         connector.setAcceptQueueSize(BACKLOG);
@@ -116,7 +126,7 @@ public final class WebServer {
         } catch (IOException e) {
             throw new GatewayException(reason(host, port, e), e);
         }
-        return new WebServer(server, connector, limit);
+        return new WebServer(server, connector, limit, certificate.isPresent());
     }
 
     private static String reason(String host, int port, IOException failure) {
@@ -215,7 +225,7 @@ public final class WebServer {
         pages.servlets().forEach((path, page) -> context.addServlet(holder(path, page), path));
         context.addServlet(holder("unknown", new UnknownPath()), "/");
         requests.setHandler(context);
-        server.setHandler(requests);
+        server.setHandler(isSecured ? new SecuredOnly(requests) : requests);
         try {
             server.start();
         } catch (Exception e) {
@@ -304,6 +314,33 @@ public final class WebServer {
         }
     }
 
+    /** Tells who speaks plain HTTP to a port of TLS what is wrong. To send it on would hide that its token can be read on the way. */
+    private static final class SecuredOnly extends Handler.Wrapper {
+        private SecuredOnly(Handler handler) {
+            super(handler);
+        }
+
+        @Override
+        public boolean handle(Request request, Response response, Callback callback) throws Exception {
+            if (request.isSecure()) {
+                return super.handle(request, response, callback);
+            }
+            response.setStatus(HttpStatus.BAD_REQUEST_400);
+            response.getHeaders().put(HttpHeader.CONNECTION, "close");
+            answer(
+                    response,
+                    callback,
+                    JsonRpc.SERVER_ERROR,
+                    "400 Bad Request: this port speaks HTTPS; begin the URL with https://");
+            return true;
+        }
+    }
+
+    private static void answer(Response response, Callback callback, int code, String text) {
+        response.getHeaders().put(HttpHeader.CONTENT_TYPE, "application/json;charset=utf-8");
+        response.write(true, ByteBuffer.wrap(JsonRpc.errorBody(Optional.empty(), code, text)), callback);
+    }
+
     /** Answers 404 where nothing is, whatever the method; the servlet of Jetty for it knows GET alone. */
     private static final class UnknownPath extends HttpServlet {
         @Override
@@ -326,10 +363,8 @@ public final class WebServer {
                 response.setStatus(status);
                 response.getHeaders().put(HttpHeader.RETRY_AFTER, "1");
             }
-            response.getHeaders().put(HttpHeader.CONTENT_TYPE, "application/json;charset=utf-8");
             int code = status == HttpStatus.INTERNAL_SERVER_ERROR_500 ? JsonRpc.INTERNAL_ERROR : JsonRpc.SERVER_ERROR;
-            byte[] body = JsonRpc.errorBody(Optional.empty(), code, status + " " + HttpStatus.getMessage(status));
-            response.write(true, ByteBuffer.wrap(body), callback);
+            answer(response, callback, code, status + " " + HttpStatus.getMessage(status));
             return true;
         }
     }

@@ -16,6 +16,7 @@ import java.net.InetAddress;
 import java.net.Socket;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
@@ -41,8 +42,8 @@ class ConnectionMemoryTest {
     private final SessionEngine engine = SessionEngine.builder(
                     (request, sink) -> new CompletableFuture<>(), JsonRpc.MESSAGES)
             .build();
-    private final WebServer web =
-            WebServer.listen("127.0.0.1", InetAddress.getLoopbackAddress(), 0, Wait.PATIENCE, Wait.PATIENCE);
+    private final WebServer web = WebServer.listen(
+            "127.0.0.1", InetAddress.getLoopbackAddress(), 0, Wait.PATIENCE, Wait.PATIENCE, Optional.empty());
 
     @BeforeEach
     void start() {

@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.engine.SessionEngine;
+import dev.holdfast.gateway.TestCertificate;
 import dev.holdfast.gateway.TestGateway;
 import dev.holdfast.gateway.Wait;
 import dev.holdfast.json.JsonRpc;
@@ -16,24 +17,34 @@ import java.io.InputStream;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.net.SocketException;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLException;
+import javax.net.ssl.SSLSocket;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** A head that drips in is cut off, however many bytes it has; a response may take as long as it wants. */
 @Tag("jdk")
 @Timeout(60)
 @Execution(ExecutionMode.CONCURRENT)
+@ParameterizedClass(name = "with TLS: {0}")
+@ValueSource(booleans = {false, true})
 class HeadDeadlineTest {
     private static final Duration LIMIT = Duration.ofSeconds(2);
     private static final long DRIP_MILLIS = 100;
@@ -64,8 +75,20 @@ class HeadDeadlineTest {
     private final SessionEngine engine = SessionEngine.builder(
                     (request, sink) -> new CompletableFuture<>(), JsonRpc.MESSAGES)
             .build();
-    private final WebServer web =
-            WebServer.listen("127.0.0.1", InetAddress.getLoopbackAddress(), 0, LIMIT, Wait.PATIENCE);
+    private final boolean secured;
+    private final WebServer web;
+    private Optional<SSLContext> trusting = Optional.empty();
+
+    HeadDeadlineTest(boolean secured, @TempDir Path folder) throws Exception {
+        this.secured = secured;
+        Optional<TlsFiles> certificate = Optional.empty();
+        if (secured) {
+            TestCertificate made = TestCertificate.make(folder, "-keyalg", "EC").into(folder);
+            trusting = Optional.of(TestCertificate.trusting(made));
+            certificate = Optional.of(ConnectionResetTest.files(folder));
+        }
+        web = WebServer.listen("127.0.0.1", InetAddress.getLoopbackAddress(), 0, LIMIT, Wait.PATIENCE, certificate);
+    }
 
     @BeforeEach
     void start() {
@@ -79,9 +102,18 @@ class HeadDeadlineTest {
     }
 
     private Socket connection() throws IOException {
-        Socket socket = new Socket(InetAddress.getLoopbackAddress(), web.port());
+        Socket socket = trusting.isPresent()
+                ? trusting.get().getSocketFactory().createSocket(InetAddress.getLoopbackAddress(), web.port())
+                : plain();
         socket.setSoTimeout((int) Wait.PATIENCE.toMillis());
+        if (socket instanceof SSLSocket tls) {
+            tls.startHandshake();
+        }
         return socket;
+    }
+
+    private Socket plain() throws IOException {
+        return new Socket(InetAddress.getLoopbackAddress(), web.port());
     }
 
     private static void send(Socket socket, String text) throws IOException {
@@ -102,14 +134,18 @@ class HeadDeadlineTest {
 
     /** Sends a header without an end, a letter now and then, for as long as that is taken, within bounds. */
     private static Duration drip(Socket socket) throws Exception {
+        return drip(socket, "GET /mcp HTTP/1.1\r\nX: ");
+    }
+
+    private static Duration drip(Socket socket, String beginning) throws Exception {
         long start = System.nanoTime();
         try {
-            send(socket, "GET /mcp HTTP/1.1\r\nX: ");
+            send(socket, beginning);
             while (System.nanoTime() - start < Wait.PATIENCE.toNanos()) {
                 send(socket, "x");
                 TimeUnit.MILLISECONDS.sleep(DRIP_MILLIS);
             }
-        } catch (SocketException closed) {
+        } catch (SocketException | SSLException closed) {
             // that is what it waits for
         }
         return Duration.ofNanos(System.nanoTime() - start);
@@ -119,6 +155,15 @@ class HeadDeadlineTest {
     void aFirstHeadThatDripsIsCutOff() throws Exception {
         try (Socket socket = connection()) {
             assertThat(drip(socket)).isBetween(LIMIT.minusMillis(500), LIMIT.plusSeconds(8));
+        }
+    }
+
+    @Test
+    void aHandshakeThatDripsIsCutOffToo() throws Exception {
+        try (Socket socket = plain()) {
+            // a client's greeting of 16 KiB less one, of TLS where that is spoken
+            assertThat(drip(socket, secured ? "\u0016\u0003\u0001?\u007f\u0001" : "GET "))
+                    .isBetween(LIMIT.minusMillis(500), LIMIT.plusSeconds(8));
         }
     }
 

@@ -15,6 +15,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -45,7 +46,7 @@ class KeepAliveTest {
                     (request, sink) -> new CompletableFuture<>(), JsonRpc.MESSAGES)
             .build();
     private final WebServer web =
-            WebServer.listen("127.0.0.1", InetAddress.getLoopbackAddress(), 0, Wait.PATIENCE, KEPT);
+            WebServer.listen("127.0.0.1", InetAddress.getLoopbackAddress(), 0, Wait.PATIENCE, KEPT, Optional.empty());
 
     @BeforeEach
     void start() {

@@ -16,6 +16,7 @@ import java.net.Socket;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -73,8 +74,8 @@ class WebServerTest {
     private final SessionEngine engine = SessionEngine.builder(
                     (request, sink) -> new CompletableFuture<>(), JsonRpc.MESSAGES)
             .build();
-    private final WebServer web =
-            WebServer.listen("127.0.0.1", InetAddress.getLoopbackAddress(), 0, Wait.PATIENCE, Wait.PATIENCE);
+    private final WebServer web = WebServer.listen(
+            "127.0.0.1", InetAddress.getLoopbackAddress(), 0, Wait.PATIENCE, Wait.PATIENCE, Optional.empty());
 
     private final AtomicInteger scrapes = new AtomicInteger();
 
