@@ -62,7 +62,8 @@ final class Calls {
      */
     CompletionStage<Call.Outcome> call(
             List<InboundMessage> messages, long number, Optional<List<Long>> behind, Optional<CallOnItsWay> arriving) {
-        byte[] extension = harmless(messages) ? LiveCall.Rerun.first(messages.get(0)) : SessionRecord.NO_EXTENSION;
+        Optional<Rerun> rerun = harmless(messages) ? Optional.of(Rerun.first(messages.get(0))) : Optional.empty();
+        byte[] extension = rerun.map(Rerun::pack).orElse(SessionRecord.NO_EXTENSION);
         Supplier<CompletionStage<Call.Outcome>> outcome = core.log.step(step -> {
             arriving.ifPresent(call -> call.arrive(step));
             Optional<Call.Outcome> refusal = refusal(messages);
@@ -83,9 +84,7 @@ final class Calls {
             LiveCall call = create(messages, number, now, step);
             call.behind = behind.orElseGet(() -> core.requests.heard(messages));
             core.host.running.add(core.principal, messages.size());
-            if (extension.length > 0) {
-                call.mayBeRerun(step);
-            }
+            rerun.ifPresent(kept -> call.mayBeRerun(kept, step));
             core.requests.start(call, step);
             Start start = new Start(call, new RecordChange.CallStarted(call.id, ids, extension), prompt);
             if (prompt) {

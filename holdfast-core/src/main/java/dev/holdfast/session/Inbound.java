@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -187,8 +188,12 @@ final class Inbound {
         }
     }
 
-    /** Hands an answer to the backend that asked; false if nobody asked, or it was answered already. */
-    boolean answer(InboundMessage response) {
+    /**
+     * Hands an answer to the backend that asked. Completes with false if nobody asked, or it was answered already; where the next run of
+     * the call gets it, when it is kept for that.
+     */
+    CompletionStage<Boolean> answer(InboundMessage response) {
+        AtomicBoolean noted = new AtomicBoolean();
         Optional<Consumer<InboundMessage>> asker = core.log.step(step -> {
             Optional<OpenRequests.Question> question = core.requests.answered(response.requiredId(), step);
             question.ifPresent(asked -> {
@@ -199,11 +204,17 @@ final class Inbound {
                 if (kept && (asked.node().stream.listening() || core.kind.equals(SessionRecord.CARRIER))) {
                     forget(asked.node(), step);
                 }
+                noted.set(asked.call()
+                        .filter(call -> core.keepAnswer(call, asked, response, step))
+                        .isPresent());
             });
             return question.flatMap(asked -> backend.answers(asked.incarnation()));
         });
         asker.ifPresent(taker -> answer(taker, response));
-        return asker.isPresent();
+        boolean taken = asker.isPresent();
+        return noted.get()
+                ? core.log.settledUnlessStuck().handle((done, failure) -> taken)
+                : CompletableFuture.completedFuture(taken);
     }
 
     /**

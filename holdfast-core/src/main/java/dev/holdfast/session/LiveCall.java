@@ -14,11 +14,10 @@ import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RecordChange;
 import dev.holdfast.spi.RequestId;
-import dev.holdfast.spi.SessionRecord;
 import dev.holdfast.spi.StreamId;
-import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
@@ -70,6 +69,10 @@ public final class LiveCall implements Call {
     private final AtomicReference<Runnable> afterwards = new AtomicReference<>(Nothing.YET);
     private boolean rerunnable;
     private boolean again;
+    /** What its record keeps for the next run; absent where no answer of its client is kept with that. */
+    private @Nullable Rerun kept;
+    /** What its client has answered in earlier runs, as far as this one has not asked it. */
+    private final List<Rerun.Answer> given = new ArrayList<>(0);
 
     LiveCall(
             SessionCore core,
@@ -120,8 +123,17 @@ public final class LiveCall implements Call {
         return requests;
     }
 
-    /** It may be run again, should this process end before it. */
+    /** It may be run again, should this process end before it, by its own request, with what its client has answered. */
+    void mayBeRerun(Rerun rerun, Step step) {
+        mayBeRerun(step);
+        given.addAll(rerun.answers());
+        keepFor(rerun, step);
+    }
+
+    /** The same by a request of its backend's, which knows what was answered. */
     void mayBeRerun(Step step) {
+        keepFor(null, step);
+        given.clear();
         rerunnable = true;
         if (!stream.listening()) {
             stream.keepProgress(step);
@@ -135,6 +147,35 @@ public final class LiveCall implements Call {
 
     boolean rerunnable() {
         return rerunnable;
+    }
+
+    private void keepFor(@Nullable Rerun next, Step step) {
+        long before = kept == null ? 0 : kept.size();
+        kept = next == null || next.size() > Rerun.MOST_BYTES ? null : next;
+        core.hold(step, (kept == null ? 0 : kept.size()) - before);
+    }
+
+    /**
+     * Its client has answered something.
+     *
+     * @param answer empty for what must not be answered so again
+     * @return what its record has to be by that; empty where it is not kept. Then no later answer is: it would get the place of this one
+     */
+    Optional<RecordChange> keepAnswer(Optional<Rerun.Answer> answer, Step step) {
+        Rerun present = kept;
+        keepFor(present == null || answer.isEmpty() ? null : present.with(answer.get()), step);
+        return Optional.ofNullable(kept)
+                .map(next ->
+                        new RecordChange.CallStarted(id, List.of(requests.get(0).id()), next.pack()));
+    }
+
+    /** Takes what its client has answered to the same question in an earlier run; each answer once, in their order. */
+    Optional<byte[]> answerTo(byte[] question, Step step) {
+        Optional<Rerun.Answer> found = given.stream()
+                .filter(answer -> Arrays.equals(answer.question(), question))
+                .findFirst();
+        found.ifPresent(given::remove);
+        return found.map(Rerun.Answer::bytes);
     }
 
     /** It is run again, and was at this point of its progress: what does not go beyond is not told again. */
@@ -216,6 +257,9 @@ public final class LiveCall implements Call {
     boolean end(Step step) {
         boolean first = !over;
         over = true;
+        if (kept != null) {
+            keepFor(null, step);
+        }
         if (first) {
             step.then(afterwards.getAndSet(Nothing.MORE));
         }
@@ -509,48 +553,6 @@ public final class LiveCall implements Call {
         @Override
         public String sessionId() {
             return request.call.core.id();
-        }
-    }
-
-    /**
-     * What the record of a running call keeps where the call may be run again after its process has died. A call that it may have
-     * died of is not tried for ever.
-     *
-     * @param runs how often it was run so far
-     * @param request the request
-     */
-    record Rerun(int runs, byte[] request) {
-        private static final byte VERSION = 1;
-        private static final int HEADER = 1 + Integer.BYTES;
-        private static final int MOST_RUNS = 3;
-
-        /** What to keep of a request that runs for the first time. */
-        static byte[] first(InboundMessage request) {
-            return new Rerun(1, request.bytes()).pack();
-        }
-
-        /** What was kept of a call that is to be run again; empty if it must not be. */
-        static Optional<Rerun> of(SessionRecord.RunningCall call) {
-            ByteBuffer packed = ByteBuffer.wrap(call.extension());
-            if (packed.remaining() <= HEADER || packed.get() != VERSION) {
-                return Optional.empty();
-            }
-            int runs = packed.getInt();
-            byte[] request = new byte[packed.remaining()];
-            packed.get(request);
-            return runs < MOST_RUNS ? Optional.of(new Rerun(runs, request)) : Optional.empty();
-        }
-
-        Rerun next() {
-            return new Rerun(runs + 1, request);
-        }
-
-        byte[] pack() {
-            return ByteBuffer.allocate(HEADER + request.length)
-                    .put(VERSION)
-                    .putInt(runs)
-                    .put(request)
-                    .array();
         }
     }
 

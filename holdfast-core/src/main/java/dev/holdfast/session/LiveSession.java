@@ -28,7 +28,6 @@ import java.util.concurrent.Executor;
 
 /** A session in memory: what the edge and the engine do to it. It puts the parts together; what they share is the core. */
 public final class LiveSession extends SessionCore implements Session {
-    private static final CompletionStage<Boolean> TAKEN = CompletableFuture.completedFuture(true);
     private static final CompletionStage<Boolean> DROPPED = CompletableFuture.completedFuture(false);
 
     private final Outbound outbound;
@@ -188,7 +187,7 @@ public final class LiveSession extends SessionCore implements Session {
 
     @Override
     public CompletionStage<Boolean> answer(InboundMessage response) {
-        return visit() && inbound.answer(response) ? TAKEN : DROPPED;
+        return visit() ? inbound.answer(response) : DROPPED;
     }
 
     @Override

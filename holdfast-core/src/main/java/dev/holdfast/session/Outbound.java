@@ -171,11 +171,37 @@ final class Outbound {
                 : core.log.stageOf(sent);
     }
 
+    /** What a question gets without its client: what that has said in an earlier run of the call. */
+    private Optional<InboundMessage> known(
+            RequestId asked, OutboundMessage message, Optional<LiveCall> call, Step step) {
+        return message.kind() == EventKind.SERVER_REQUEST
+                ? call.filter(LiveCall::again)
+                        .flatMap(asking -> core.host
+                                .messages
+                                .asked(message.bytes())
+                                .flatMap(question -> asking.answerTo(question, step)))
+                        .flatMap(bytes -> core.host.messages.answer(asked, bytes))
+                : Optional.empty();
+    }
+
+    /** Whoever has asked may go on for long on the thread that brings the answer. */
+    private void give(int incarnation, InboundMessage answer) {
+        if (!core.host.elsewhere(() -> core.answer(incarnation, answer))) {
+            core.answer(incarnation, answer);
+        }
+    }
+
     private Pending add(
             LiveStream stream, OutboundMessage message, Optional<LiveCall> call, int incarnation, Step step) {
-        KeptEvent event = core.streams.assign(stream, message, step);
         RequestId id = message.id();
-        if (id != null && EventKind.asks(message.kind())) {
+        boolean asks = id != null && EventKind.asks(message.kind());
+        Optional<InboundMessage> known = id != null && asks ? known(id, message, call, step) : Optional.empty();
+        if (known.isPresent()) {
+            step.thenLast(() -> give(incarnation, known.get()));
+            return DROPPED;
+        }
+        KeptEvent event = core.streams.assign(stream, message, step);
+        if (id != null && asks) {
             core.requests
                     .ask(id, new OpenRequests.Question(event, incarnation, call), step)
                     .ifPresent(oldest -> {

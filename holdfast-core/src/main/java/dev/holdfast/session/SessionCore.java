@@ -207,38 +207,59 @@ public abstract class SessionCore {
     /** A request in these hands is gone on with by another one, should this process die before it is answered. */
     void continueBy(LiveCall.Held held, InboundMessage other) {
         LiveCall.Request request = held.request;
-        RecordChange change =
-                new RecordChange.CallStarted(request.call.id, List.of(request.id()), LiveCall.Rerun.first(other));
-        log.run(step -> keep(held, change, request.call.rerunnable(), step));
+        RecordChange change = new RecordChange.CallStarted(
+                request.call.id, List.of(request.id()), Rerun.first(other).pack());
+        log.run(now -> outbox.whenOpen(now, step -> {
+            if (reruns() && request.call.requests.size() == 1 && request.isHeldBy(held) && request.open()) {
+                boolean before = request.call.rerunnable();
+                request.call.mayBeRerun(step);
+                keep(request.call, change, before, step);
+            }
+        }));
     }
 
     /**
-     * Has it noted.
+     * Has noted for the next run of a call what its client has answered.
+     *
+     * @return whether it is on its way into the log
+     */
+    boolean keepAnswer(LiveCall call, OpenRequests.Question question, InboundMessage answer, Step step) {
+        if (question.ping() || !call.rerunnable()) {
+            return false;
+        }
+        Optional<RecordChange> change = call.keepAnswer(
+                host.messages
+                        .answer(answer.requiredId(), answer.bytes())
+                        .flatMap(given ->
+                                host.messages.asked(question.node().event.bytes()))
+                        .map(asked -> new Rerun.Answer(asked, answer.bytes())),
+                step);
+        change.ifPresent(with -> keep(call, with, true, step));
+        return change.isPresent();
+    }
+
+    /**
+     * Has the record of a call changed. What is too large for the store is forgotten: it would be refused for ever.
      *
      * @param before whether the call could be run again without that
      */
-    private void keep(LiveCall.Held held, RecordChange change, boolean before, Step now) {
+    private void keep(LiveCall call, RecordChange change, boolean before, Step now) {
         outbox.whenOpen(now, step -> {
-            LiveCall.Request request = held.request;
-            if (reruns() && request.call.requests.size() == 1 && request.isHeldBy(held) && request.open()) {
-                request.call.mayBeRerun(step);
-                outbox.add(keeping(held, change, before), step);
+            if (!call.answered()) {
+                outbox.add(
+                        new Pending(null, List.of(change)) {
+                            @Override
+                            public void again(Step next) {
+                                if (!(failure() instanceof TooLargeException)) {
+                                    keep(call, change, before, next);
+                                } else if (!before) {
+                                    call.isNotRerun(next);
+                                }
+                            }
+                        },
+                        step);
             }
         });
-    }
-
-    /** What is too large for the store is forgotten: it would be refused for ever. */
-    private Pending keeping(LiveCall.Held held, RecordChange change, boolean before) {
-        return new Pending(null, List.of(change)) {
-            @Override
-            public void again(Step step) {
-                if (!(failure() instanceof TooLargeException)) {
-                    keep(held, change, before, step);
-                } else if (!before) {
-                    held.request.call.isNotRerun(step);
-                }
-            }
-        };
     }
 
     /**

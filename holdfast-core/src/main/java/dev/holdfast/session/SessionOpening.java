@@ -276,8 +276,7 @@ public final class SessionOpening {
     private Optional<NextRun> interrupt(StreamId id, RunningCall running, OptionalLong seen, Step step) {
         LiveStream stream =
                 core.listensOnly ? streams.listening() : streams.find(id).orElseThrow();
-        Optional<LiveCall.Rerun> rerun =
-                core.reruns() ? UnreadableException.read(() -> LiveCall.Rerun.of(running)) : Optional.empty();
+        Optional<Rerun> rerun = core.reruns() ? UnreadableException.read(() -> Rerun.of(running)) : Optional.empty();
         List<InboundMessage> requests = rerun.isPresent()
                 ? List.of(read(rerun.get().request()))
                 : running.requests().stream().map(SessionOpening::unknown).toList();
@@ -291,10 +290,10 @@ public final class SessionOpening {
             call.requests.forEach(request -> outbound.fail(request, INTERRUPTED, step));
             return Optional.empty();
         }
-        call.mayBeRerun(step);
+        Rerun next = rerun.get().next();
+        call.mayBeRerun(next, step);
         call.continues(told, step);
-        byte[] extension = rerun.get().next().pack();
-        return Optional.of(new NextRun(call, new RecordChange.CallStarted(id, running.requests(), extension)));
+        return Optional.of(new NextRun(call, new RecordChange.CallStarted(id, running.requests(), next.pack())));
     }
 
     /**

@@ -1,6 +1,7 @@
 package dev.holdfast.spi;
 
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalDouble;
 
 /** Writes and reads the few JSON-RPC messages that the engine itself is concerned with; the engine knows no JSON. */
@@ -46,6 +47,22 @@ public interface MessageFactory {
      */
     default String fault(OutboundMessage answer) {
         return "";
+    }
+
+    /**
+     * By what two questions of a server are the same, whatever their ids are: some bytes, which do not grow with the question. Empty, which
+     * is the default, where no answer to it is kept.
+     */
+    default Optional<byte[]> asked(byte[] question) {
+        return Optional.empty();
+    }
+
+    /**
+     * Returns the answer of a client as that to another question, which is the same. Empty, which is the default, where it is none that
+     * may be given again, as an error is none.
+     */
+    default Optional<InboundMessage> answer(RequestId question, byte[] answer) {
+        return Optional.empty();
     }
 
     /** Returns the notifications that these lists have changed, as {@link Introduction#lists} names them. */

@@ -12,6 +12,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -23,8 +24,8 @@ import org.junit.jupiter.api.io.TempDir;
 class GatewayTaskTest {
     /**
      * Has a tool that only reads, whose first run never ends; one whose runs never end; one that takes a second; one that asks for a word
-     * after a second, and gives it back; one that asks for two; one whose question comes after its call was cancelled; and one that asks
-     * when it is done.
+     * after a second, and gives it back; one that does so in its second run, and may be repeated; one that
+     * asks for two; one whose question comes after its call was cancelled; and one that asks when it is done.
      */
     private static final String SERVER = """
             result() {
@@ -37,7 +38,7 @@ class GatewayTaskTest {
                 *'"method":"notifications/cancelled"'*) if [ -n "$late" ]; then echo cancelled >> "$1"; fi ;;
                 *'"method":"notifications/'*) ;;
                 *'"method":"initialize"'*) result '{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}' ;;
-                *'"method":"tools/list"'*) result '{"tools":[{"name":"read","annotations":{"readOnlyHint":true}},{"name":"write"},{"name":"ask"}]}' ;;
+                *'"method":"tools/list"'*) result '{"tools":[{"name":"read","annotations":{"readOnlyHint":true}},{"name":"recall","annotations":{"idempotentHint":true}},{"name":"write"},{"name":"ask"}]}' ;;
                 *'"name":"read"'*) echo read >> "$1"; if [ "$(grep -c read "$1")" -gt 1 ]; then result '{"content":[{"type":"text","text":"again"}]}'; fi ;;
                 *'"name":"write"'*) echo write >> "$1" ;;
                 *'"name":"slow"'*) sleep 1; result '{"content":[{"type":"text","text":"slow"}]}' ;;
@@ -54,6 +55,14 @@ class GatewayTaskTest {
                   fi
                   printf '{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"who?","requestedSchema":{"type":"object"}}}\\n'
                   ;;
+                *'"name":"recall"'*)
+                  asking=$line
+                  sleep 1
+                  printf '{"jsonrpc":"2.0","id":"r","method":"elicitation/create","params":{"message":"who?","requestedSchema":{"type":"object"}}}\\n'
+                  ;;
+                *'"id":"r"'*)
+                  word=${line#*'"word":"'}; word=${word%%'"'*}; echo "$word" >> "$1"; line=$asking
+                  if [ "$(grep -c "$word" "$1")" -gt 1 ]; then result '{"content":[{"type":"text","text":"'"$word"' again"}]}'; fi ;;
                 *'"name":"twice"'*)
                   asking=$line
                   printf '{"jsonrpc":"2.0","id":"q1","method":"elicitation/create","params":{"message":"who?","requestedSchema":{"type":"object"}}}\\n'
@@ -158,6 +167,31 @@ class GatewayTaskTest {
     }
 
     @Test
+    void aTaskThatIsRunAgainHasTheAnswersOfItsClient() throws Exception {
+        URI url = serving();
+        peer(url).post("tools/list", "", "");
+        String id = askedInTasks(url).begun("recall", "{}");
+        String asked = peer(url).until(id, status("input_required"));
+        peer(url).answer(id, asked, "Ann");
+        Wait.until("the server has the answer", () -> noted().contains("Ann"));
+
+        assertThat(peer(restarted()).until(id, status("completed", "input_required")))
+                .contains("\"text\":\"Ann again\"");
+    }
+
+    @Test
+    void aRequestThatIsRunAgainHasTheAnswersOfItsClient() throws Exception {
+        URI url = serving();
+        peer(url).post("tools/list", "", "");
+        String asked = asked(url).call("recall", "{}");
+        CompletableFuture<String> unused =
+                CompletableFuture.supplyAsync(() -> asked(url).retry("recall", "{}", asked, "Ann"));
+        Wait.until("the server has the answer", () -> noted().contains("Ann"));
+
+        assertThat(asked(restarted()).retry("recall", "{}", asked, "Bob")).contains("\"text\":\"Ann again\"");
+    }
+
+    @Test
     void clientsThatAreAskedAtTheSameTimeGetTheirOwnQuestions() throws Exception {
         URI url = serving();
         List<String> ids = new ArrayList<>();
@@ -239,6 +273,25 @@ class GatewayTaskTest {
             assertThat(peer(there).until(read, status("completed"))).contains("again");
             assertThat(peer(there).until(write, status("failed"))).contains("whether it had any effect is not known");
             assertThat(noted()).containsExactlyInAnyOrder("read", "write", "read");
+        }
+    }
+
+    @Test
+    void aTaskThatAnotherGatewayRunsAgainHasTheAnswersOfItsClient() throws Exception {
+        try (RedisServer redis = RedisServer.start()) {
+            URI here = serving("--store", redis.url(), "--node-name", "here");
+            peer(here).post("tools/list", "", "");
+            URI there = serving("--store", redis.url(), "--node-name", "there");
+            String id = askedInTasks(here).begun("recall", "{}");
+            String asked = peer(there).until(id, status("input_required"));
+            peer(there).answer(id, asked, "Ann");
+            peer(there).until(id, status("working"));
+            Wait.until("the server has the answer", () -> noted().contains("Ann"));
+
+            started.get(0).close();
+
+            assertThat(peer(there).until(id, status("completed", "input_required")))
+                    .contains("\"text\":\"Ann again\"");
         }
     }
 }

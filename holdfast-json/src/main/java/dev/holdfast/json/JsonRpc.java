@@ -120,6 +120,21 @@ public final class JsonRpc implements MessageFactory {
         return AnswerFacts.ofToolResult(answer.bytes()).toolError() ? "tool-error" : "";
     }
 
+    /** Its method and its parameters, as they are written. */
+    @Override
+    public Optional<byte[]> asked(byte[] question) {
+        return JsonPeek.raw(question, "method")
+                .map(method -> sha256(method + JsonPeek.raw(question, "params").orElse("")));
+    }
+
+    @Override
+    public Optional<InboundMessage> answer(RequestId question, byte[] answer) {
+        Envelope read = ENVELOPES.message(answer);
+        return read.kind() == Envelope.Kind.RESPONSE
+                ? Optional.of(read.withId(question).inbound(InboundMessage.NO_CONTEXT))
+                : Optional.empty();
+    }
+
     private static byte[] sha256(String text) {
         try {
             return MessageDigest.getInstance("SHA-256").digest(text.getBytes(UTF_8));

@@ -369,6 +369,134 @@ class RestartTest {
         assertThat(TestBed.resume(session, post).read()).containsExactly("error 1" + INTERRUPTED);
     }
 
+    private void asks(String words, int id) {
+        backend().call(1).sink().send(Wire.question(words, id));
+    }
+
+    private boolean answers(String words, int id) {
+        return TestBed.now(session.answer(Wire.answer(words, id)));
+    }
+
+    @Test
+    void whatWasAnsweredIsNotAskedAgainByTheNextRun() {
+        bed.backend.harmless = "tools/call";
+        Connection post = bed.post(session, 1);
+        asks("who", 1);
+        asks("who", 2);
+        asks("where", 3);
+        assertThat(answers("Ann", 1)).isTrue();
+        assertThat(answers("here", 3)).isTrue();
+        assertThat(answers("Bob", 2)).isTrue();
+        for (int life = 1; life <= 2; life++) {
+            restart();
+            asks("where", 10 * life);
+            asks("who", 10 * life + 1);
+            asks("who", 10 * life + 2);
+            assertThat(backend().heard)
+                    .containsExactly(
+                            "tools/call 1", "here! " + 10 * life, "Ann! " + (10 * life + 1), "Bob! " + (10 * life + 2));
+        }
+        asks("who", 30);
+        assertThat(backend().heard).as("a third time").hasSize(4);
+        Connection back = TestBed.resume(session, post);
+        assertThat(back.read()).contains("who? 30").noneMatch(text -> text.matches(".*[?] [12].+"));
+        assertThat(answers("Cid", 30)).isTrue();
+        backend().call(1).respond();
+        assertThat(back.read()).endsWith("result 1");
+    }
+
+    @Test
+    void behindAnAnswerThatCannotBeKeptNoneIs() {
+        bed.backend.harmless = "tools/call";
+        bed.post(session, 1);
+        asks("what", 1);
+        asks("who", 2);
+        asks("who", 3);
+        asks("where", 4);
+        assertThat(answers("it", 1)).isTrue();
+        assertThat(answers("A".repeat(1 << 16), 2)).isTrue();
+        assertThat(answers("Ann", 3)).isTrue();
+        assertThat(TestBed.now(session.answer(Wire.answer(Wire.id(4))))).isTrue();
+        restart();
+        asks("who", 5);
+        asks("where", 6);
+        asks("what", 7);
+        assertThat(backend().heard).containsExactly("tools/call 1", "it! 7");
+        backend().call(1).respond();
+    }
+
+    @Test
+    void anErrorIsNoAnswerThatIsKept() {
+        bed.backend.harmless = "tools/call";
+        bed.post(session, 1);
+        asks("who", 1);
+        assertThat(TestBed.now(session.answer(Wire.answer(Wire.id(1))))).isTrue();
+        restart();
+        asks("who", 2);
+        assertThat(backend().heard).containsExactly("tools/call 1");
+        backend().call(1).respond();
+    }
+
+    @Test
+    void anAnswerIsKeptThoughTheStoreFails() {
+        bed.backend.harmless = "tools/call";
+        bed.post(session, 1);
+        asks("who", 1);
+        bed.store.decree(Fate.LOST);
+        CompletionStage<Boolean> taken = session.answer(Wire.answer("Ann", 1));
+        assertThat(backend().heard)
+                .as("the backend does not wait for the store")
+                .contains("Ann! 1");
+        bed.pass(Duration.ofSeconds(1));
+        assertThat(TestBed.now(taken)).isTrue();
+        restart();
+        asks("who", 2);
+        assertThat(backend().heard).containsExactly("tools/call 1", "Ann! 2");
+        backend().call(1).respond();
+    }
+
+    @Test
+    void anAnswerCountsAsTakenWhenItIsKept() {
+        bed.backend.harmless = "tools/call";
+        bed.post(session, 1);
+        asks("who", 1);
+        bed.store.hold();
+        CompletionStage<Boolean> taken = session.answer(Wire.answer("Ann", 1));
+        assertThat(taken.toCompletableFuture()).isNotDone();
+        bed.store.release();
+        assertThat(TestBed.now(taken)).isTrue();
+        backend().call(1).respond();
+    }
+
+    /** Whoever goes on with it knows what was answered, and asks nothing twice. */
+    @Test
+    void answersAreNotGivenToACallThatIsGoneOnWith() {
+        bed.backend.harmless = "tools/call";
+        bed.backend.answersReplayed = false;
+        bed.post(session, 1);
+        asks("who", 1);
+        assertThat(answers("Ann", 1)).isTrue();
+        goesOn();
+        asks("who", 2);
+        assertThat(answers("Bob", 2)).isTrue();
+        restart();
+        asks("who", 3);
+        assertThat(backend().heard).containsExactly("tasks/result 1");
+        backend().call(1).respond();
+    }
+
+    @Test
+    void whatTheRecordOfACallKeepsCountsUntilTheCallIsOver() {
+        bed.backend.harmless = "tools/call";
+        bed.post(session, 1);
+        long before = bed.engine.stats().historyBytes();
+        asks("who", 1);
+        assertThat(answers("A".repeat(10_000), 1)).isTrue();
+        assertThat(bed.engine.stats().historyBytes()).isGreaterThan(before + 10_000);
+        backend().call(1).respond();
+        assertThat(bed.engine.stats().historyBytes()).isLessThan(before + 1_000);
+    }
+
     private void goesOn() {
         backend().call(1).sink().continueBy(Wire.request(Wire.id(1), "tasks/result", JournalChange.NONE));
     }

@@ -9,6 +9,7 @@ import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RequestId;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
@@ -73,6 +74,22 @@ final class Wire implements MessageFactory {
 
     static OutboundMessage question(String id) {
         return out(EventKind.SERVER_REQUEST, new RequestId(id), "question " + id);
+    }
+
+    /** A question whose words tell whether it is asked again. */
+    static OutboundMessage question(String words, int id) {
+        return out(EventKind.SERVER_REQUEST, id(id), words + "? " + id);
+    }
+
+    /** The answer to a question of this id, in these words. */
+    static InboundMessage answer(String words, int id) {
+        return new InboundMessage(
+                InboundMessage.Kind.RESPONSE,
+                id(id),
+                "",
+                bytes(words + "! " + id),
+                JournalChange.NONE,
+                InboundMessage.NO_CONTEXT);
     }
 
     static OutboundMessage ping(String id) {
@@ -163,6 +180,22 @@ final class Wire implements MessageFactory {
     public String fault(OutboundMessage answer) {
         String text = text(answer.bytes());
         return text.startsWith("result") ? "" : text;
+    }
+
+    /** What stands before the question mark. */
+    @Override
+    public Optional<byte[]> asked(byte[] question) {
+        String text = text(question);
+        return Optional.of(text.indexOf('?')).filter(end -> end >= 0).map(end -> bytes(text.substring(0, end)));
+    }
+
+    /** What stands before the exclamation mark is given again. */
+    @Override
+    public Optional<InboundMessage> answer(RequestId question, byte[] answer) {
+        String text = text(answer);
+        return Optional.of(text.indexOf('!'))
+                .filter(end -> end >= 0)
+                .map(end -> answer(text.substring(0, end), Integer.parseInt(question.token())));
     }
 
     @Override
