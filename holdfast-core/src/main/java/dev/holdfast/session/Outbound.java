@@ -17,6 +17,7 @@ import dev.holdfast.spi.MessageFactory.Introduction;
 import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RecordChange;
 import dev.holdfast.spi.RequestId;
+import dev.holdfast.spi.SessionRecord;
 import dev.holdfast.spi.TooLargeException;
 import java.util.List;
 import java.util.Optional;
@@ -171,9 +172,12 @@ final class Outbound {
                 : core.log.stageOf(sent);
     }
 
-    /** What a question gets without its client: what that has said in an earlier run of the call. */
+    /** What a question gets without its client: what that has said in an earlier run of the call; a pong where no client knows of it. */
     private Optional<InboundMessage> known(
             RequestId asked, OutboundMessage message, Optional<LiveCall> call, Step step) {
+        if (message.kind() == EventKind.PING && core.kind.equals(SessionRecord.CARRIER)) {
+            return core.host.messages.pong(asked);
+        }
         return message.kind() == EventKind.SERVER_REQUEST
                 ? call.filter(LiveCall::again)
                         .flatMap(asking -> core.host

@@ -65,6 +65,11 @@ public interface MessageFactory {
         return Optional.empty();
     }
 
+    /** Returns the answer to a {@code ping} of a server whose session no client knows; empty, which is the default, where it is kept. */
+    default Optional<InboundMessage> pong(RequestId ping) {
+        return Optional.empty();
+    }
+
     /** Returns the notifications that these lists have changed, as {@link Introduction#lists} names them. */
     List<OutboundMessage> listsChanged(byte lists);
 

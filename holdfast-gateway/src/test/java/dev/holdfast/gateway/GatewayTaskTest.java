@@ -24,7 +24,7 @@ import org.junit.jupiter.api.io.TempDir;
 class GatewayTaskTest {
     /**
      * Has a tool that only reads, whose first run never ends; one whose runs never end; one that takes a second; one that asks for a word
-     * after a second, and gives it back; one that does so in its second run, and may be repeated; one that
+     * after a second, and gives it back; one that does so in its second run, and may be repeated; one that pings after a second; one that
      * asks for two; one whose question comes after its call was cancelled; and one that asks when it is done.
      */
     private static final String SERVER = """
@@ -55,6 +55,8 @@ class GatewayTaskTest {
                   fi
                   printf '{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"who?","requestedSchema":{"type":"object"}}}\\n'
                   ;;
+                *'"name":"pings"'*) sleep 1; printf '{"jsonrpc":"2.0","id":"p","method":"ping"}\\n' ;;
+                *'"id":"p"'*) echo pong >> "$1" ;;
                 *'"name":"recall"'*)
                   asking=$line
                   sleep 1
@@ -233,6 +235,13 @@ class GatewayTaskTest {
         String asked = asked(url).call("ask", "{}");
 
         assertThat(asked).contains("who?").doesNotContain("late?");
+    }
+
+    @Test
+    void aServerThatPingsDuringATaskHasItsAnswerThoughNobodyLooksAtTheTask() throws Exception {
+        peer(serving()).begun("pings", "{}");
+
+        Wait.until("the server has its answer", () -> noted().contains("pong"));
     }
 
     @Test

@@ -135,6 +135,12 @@ public final class JsonRpc implements MessageFactory {
                 : Optional.empty();
     }
 
+    @Override
+    public Optional<InboundMessage> pong(RequestId ping) {
+        return Optional.of(
+                JsonParts.message("\"id\":" + ping.token() + ",\"result\":{}").inbound(InboundMessage.NO_CONTEXT));
+    }
+
     private static byte[] sha256(String text) {
         try {
             return MessageDigest.getInstance("SHA-256").digest(text.getBytes(UTF_8));

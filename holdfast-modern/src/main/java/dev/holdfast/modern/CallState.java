@@ -21,7 +21,7 @@ public final class CallState {
     private final CallNote note;
     private final boolean complete;
     private final List<Question> questions = new ArrayList<>();
-    /** What nobody but Holdfast can answer: pings, and what the client cannot be asked. */
+    /** The answers to what the client cannot be asked. */
     private final List<InboundMessage> ours = new ArrayList<>();
 
     private @Nullable Event progress;
@@ -63,7 +63,6 @@ public final class CallState {
         switch (event.kind()) {
             case EventKind.PROGRESS -> progress = event;
             case EventKind.SERVER_REQUEST -> asked(Question.of(event));
-            case EventKind.PING -> ours.add(Question.of(event).answered("{}", InboundMessage.NO_CONTEXT));
             case EventKind.RESPONSE, EventKind.ERROR -> answer = event;
             case EventKind.NOTIFICATION ->
                 withdrawn(event)

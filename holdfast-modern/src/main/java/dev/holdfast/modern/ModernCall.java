@@ -110,10 +110,6 @@ public final class ModernCall implements ModernStream {
             case EventKind.ERROR -> urlRequired(event.bytes()).or(() -> Optional.of(answer(event.bytes())));
             case EventKind.NOTE -> noted(position);
             case EventKind.SERVER_REQUEST -> asked(Question.of(event), position);
-            case EventKind.PING -> {
-                carrier.answer(Question.of(event).answered("{}", InboundMessage.NO_CONTEXT));
-                yield Optional.empty();
-            }
             case EventKind.LOG -> meta.logLevel().isPresent() && !kept.shared() ? pass(event) : Optional.empty();
             case EventKind.NOTIFICATION -> notified(event);
             default -> pass(event);

@@ -39,11 +39,9 @@ record Question(String key, RequestId id, String method, String params) {
 
     /** The answer to what a backend asks outside of calls, when nobody is there that can be asked; empty where an event asks nothing. */
     static Optional<InboundMessage> answerOutsideOfCalls(Event event) {
-        return switch (event.kind()) {
-            case EventKind.PING -> Optional.of(of(event).answered("{}", InboundMessage.NO_CONTEXT));
-            case EventKind.SERVER_REQUEST -> Optional.of(of(event).declined("no client is there that can be asked"));
-            default -> Optional.empty();
-        };
+        return event.kind() == EventKind.SERVER_REQUEST
+                ? Optional.of(of(event).declined("no client is there that can be asked"))
+                : Optional.empty();
     }
 
     /** The capability of the client that it needs. */
