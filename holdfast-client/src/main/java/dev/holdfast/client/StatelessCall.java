@@ -121,14 +121,12 @@ final class StatelessCall {
     }
 
     private void send() {
-        Map<String, String> params = JsonParts.members(request.bytes(), "params");
         Envelope post;
         synchronized (this) {
             if (over) {
                 return;
             }
-            params.putAll(more);
-            post = session.request(request.method(), params);
+            post = session.request(request, more);
             posted = post.id();
         }
         AtomicReference<@Nullable Runnable> then = new AtomicReference<>();

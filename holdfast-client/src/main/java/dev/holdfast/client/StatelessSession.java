@@ -135,6 +135,11 @@ final class StatelessSession extends ServerSession {
         return client.request(nextId(), method, params, logLevel);
     }
 
+    /** The same of a request that the client has sent, with these parameters beside. */
+    Envelope request(Envelope sent, Map<String, String> more) {
+        return client.request(nextId(), sent, more, logLevel);
+    }
+
     /** Sends a request of our own. */
     CompletionStage<Outcome> call(Envelope request, Repeat repeat, MessageSink sink) {
         return call(server.uri(), request, repeat, latestContext, new ToldProgress(), sink);

@@ -389,6 +389,11 @@ public final class Envelope {
             return to - from;
         }
 
+        /** These bytes of a message. */
+        byte[] in(byte[] message) {
+            return Arrays.copyOfRange(message, from, to);
+        }
+
         /** The same bytes, counted from {@code origin} on. */
         Span relativeTo(int origin) {
             return !present() ? this : new Span(from - origin, to - origin);

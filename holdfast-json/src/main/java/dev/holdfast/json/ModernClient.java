@@ -2,7 +2,10 @@ package dev.holdfast.json;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.holdfast.json.Envelope.Span;
 import dev.holdfast.spi.RequestId;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
 import java.util.Base64;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -23,6 +26,9 @@ public record ModernClient(String info, String capabilities, String revision) {
     /** The revision that the server is spoken to in. */
     public static final String REVISION = "2026-07-28";
 
+    private static final EnvelopeReader ENVELOPES = EnvelopeReader.ofServer();
+    private static final String META = "_meta";
+    private static final byte[] EMPTY = {'{', '}'};
     private static final String PREFIX = "io.modelcontextprotocol/";
     private static final String TASKS = PREFIX + "tasks";
     private static final String UNNAMED = "{\"name\":\"unknown\",\"version\":\"unknown\"}";
@@ -59,16 +65,54 @@ public record ModernClient(String info, String capabilities, String revision) {
      * @throws IllegalArgumentException if the parameters are no JSON that may be sent
      */
     public Envelope request(RequestId id, String method, Map<String, String> params, Optional<String> logLevel) {
-        Map<String, String> meta =
-                JsonPeek.members(params.getOrDefault("_meta", "{}").getBytes(UTF_8));
+        Map<String, String> all = new LinkedHashMap<>(params);
+        all.put(META, meta(params.getOrDefault(META, "{}").getBytes(UTF_8), logLevel));
+        return JsonParts.message("\"id\":" + id.token() + ",\"method\":" + JsonText.quoted(method) + ",\"params\":"
+                + JsonParts.object(all));
+    }
+
+    /**
+     * The same for a request that the client has sent, which may be large: its parameters are copied as bytes.
+     *
+     * @param more parameters in the place of, or beside, those of the request, each as JSON
+     */
+    public Envelope request(RequestId id, Envelope request, Map<String, String> more, Optional<String> logLevel) {
+        byte[] bytes = request.bytes();
+        Map<String, Span> params = new LinkedHashMap<>();
+        JsonPeek.place(bytes, (member, value) -> {
+            if (member.equals("params")) {
+                JsonPeek.members(value, (name, said) -> params.put(name, JsonPeek.span(said, JsonPeek.start(said))));
+            }
+        });
+        params.keySet().removeAll(more.keySet());
+        Span meta = params.getOrDefault(META, Span.NONE);
+        params.remove(META);
+        Map<String, String> last = new LinkedHashMap<>(more);
+        last.put(META, meta(meta.present() ? meta.in(bytes) : EMPTY, logLevel));
+        List<byte[]> parts = new ArrayList<>();
+        parts.add(("{\"jsonrpc\":\"2.0\",\"id\":" + id.token() + ",\"method\":" + JsonText.quoted(request.method())
+                        + ",\"params\":{")
+                .getBytes(UTF_8));
+        params.keySet().forEach(name -> parts.add((JsonText.quoted(name) + ":").getBytes(UTF_8)));
+        parts.add((JsonParts.object(last).substring(1) + "}").getBytes(UTF_8));
+        int size = parts.stream().mapToInt(part -> part.length).sum()
+                + params.values().stream().mapToInt(value -> value.length() + 1).sum();
+        ByteBuffer whole = ByteBuffer.allocate(size).put(parts.get(0));
+        int at = 1;
+        for (Span value : params.values()) {
+            whole.put(parts.get(at++)).put(bytes, value.from(), value.length()).put((byte) ',');
+        }
+        return ENVELOPES.message(whole.put(parts.get(at)).array());
+    }
+
+    /** What a request says of its client, beside what is said there already. */
+    private String meta(byte[] said, Optional<String> logLevel) {
+        Map<String, String> meta = JsonPeek.members(said);
         meta.put(Envelope.MODERN_VERSION, JsonText.quoted(REVISION));
         meta.put(PREFIX + "clientCapabilities", capabilities);
         meta.putIfAbsent(PREFIX + "clientInfo", info);
         logLevel.ifPresent(level -> meta.putIfAbsent(PREFIX + "logLevel", JsonText.quoted(level)));
-        Map<String, String> all = new LinkedHashMap<>(params);
-        all.put("_meta", JsonParts.object(meta));
-        return JsonParts.message("\"id\":" + id.token() + ",\"method\":" + JsonText.quoted(method) + ",\"params\":"
-                + JsonParts.object(all));
+        return JsonParts.object(meta);
     }
 
     /** The answer to the client's {@code initialize} that a server's to {@code server/discover} makes; empty where it speaks others. */

@@ -60,6 +60,35 @@ class ModernClientTest {
         assertThat(sent(request)).containsOnlyOnce("protocolVersion").contains("'clientInfo':{'name':'d'}");
     }
 
+    @Test
+    void ofARequestOfTheClientEveryParameterStaysAsItIsWritten() {
+        Envelope call =
+                message("'id':3, 'method':'tools/call', 'params' : { 'name':'t' ,'_meta':{'progressToken':'p','a/b':1},"
+                        + " 'arguments' : {'text':'\\u00e4 ü \\ud800', 'n': 1.0}, 'requestState' : 'mine'}");
+
+        Envelope request = client("2025-11-25", "{}")
+                .request(JsonRpc.stringId("7"), call, Map.of("requestState", "\"s\""), Optional.of("info"));
+
+        assertThat(request.id()).contains(JsonRpc.stringId("7"));
+        assertThat(request.progressToken()).contains(JsonRpc.stringId("p"));
+        assertThat(request.modernVersion()).contains("2026-07-28");
+        assertThat(RequestMeta.of(request).logLevel()).contains("info");
+        assertThat(sent(request))
+                .startsWith("{'jsonrpc':'2.0','id':'7','method':'tools/call','params':{'name':'t','arguments':{'text':"
+                        + "'\\u00e4 ü \\ud800', 'n': 1.0},'requestState':'s','_meta':{'progressToken':'p','a/b':1,")
+                .doesNotContain("mine");
+    }
+
+    @Test
+    void aRequestWithoutParametersSaysWhoItsClientIs() {
+        Envelope request = client("2025-11-25", "{}")
+                .request(JsonRpc.stringId("7"), message("'id':3,'method':'tools/list'"), Map.of(), Optional.empty());
+
+        assertThat(sent(request))
+                .startsWith("{'jsonrpc':'2.0','id':'7','method':'tools/list','params':{'_meta':{'protocolVersion'");
+        assertThat(request.modernVersion()).contains("2026-07-28");
+    }
+
     @ParameterizedTest
     @CsvSource({"2025-03-26, 2025-03-26", "2030-01-01, 2025-11-25"})
     void anAnswerToDiscoveryIsOneToInitialize(String asked, String answered) {
