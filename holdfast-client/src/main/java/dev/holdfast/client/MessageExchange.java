@@ -37,7 +37,7 @@ final class MessageExchange extends StreamOwner {
 
     private final ServerSession session;
     private final URI uri;
-    private final Envelope message;
+    final Envelope message;
     private final boolean repeatable;
     private final Object context;
     private final MessageSink sink;

@@ -17,6 +17,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
@@ -207,9 +208,21 @@ public abstract class ServerSession extends StreamOwner {
         return true;
     }
 
+    /** Whether a message goes to the server though the session was closed on this side. */
+    boolean outlasts(Envelope message) {
+        return false;
+    }
+
+    /** Completes when none is under way that outlasts the session, or after a while. */
+    final CompletionStage<Void> lasting(long mostMillis) {
+        return CompletableFuture.allOf(
+                        inFlight.stream().map(MessageExchange::outcome).toArray(CompletableFuture[]::new))
+                .completeOnTimeout(null, mostMillis, TimeUnit.MILLISECONDS);
+    }
+
     private CompletionStage<Outcome> send(MessageExchange exchange) {
         inFlight.add(exchange);
-        if (closed) {
+        if (closed && !outlasts(exchange.message)) {
             exchange.close();
         } else {
             loss().ifPresentOrElse(exchange::sessionLost, exchange::send);
@@ -253,7 +266,7 @@ public abstract class ServerSession extends StreamOwner {
         closed = true;
         outage.end();
         stopListening();
-        inFlight.forEach(MessageExchange::close);
+        inFlight.stream().filter(exchange -> !outlasts(exchange.message)).forEach(MessageExchange::close);
     }
 
     /** Whether the session was ended on this side. */

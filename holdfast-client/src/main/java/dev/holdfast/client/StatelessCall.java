@@ -37,6 +37,8 @@ final class StatelessCall {
     /** The request of revision 2025-11-25 that is answered when a task is over: what a task is gone on with in another session. */
     static final String TASK_RESULT = "tasks/result";
 
+    static final String TASK_CANCEL = "tasks/cancel";
+
     private static final CompletionStage<Void> DONE = CompletableFuture.completedFuture(null);
     private static final Set<String> NO_TASK = Set.of("-32602", "-32601", "-32021");
     private static final String OTHER_HEADERS = "-32020";
@@ -133,7 +135,8 @@ final class StatelessCall {
         session.call(session.server.uri(), post, repeat, context, told, part -> take(part, then))
                 .thenAccept(guarded(how -> {
                     Runnable next = then.get();
-                    if (how instanceof Outcome.Done && next != null) {
+                    if (next != null && (how instanceof Outcome.Done || isOver())) {
+                        // a task of a call that was given up meanwhile is not wanted either
                         next.run();
                     } else if (how instanceof Outcome.Refused refused
                             && refused.error(id())
@@ -305,7 +308,7 @@ final class StatelessCall {
 
     private void giveUpTask() {
         if (!task.isEmpty()) {
-            ask(session.request("tasks/cancel", taskId()), (how, answer) -> {});
+            ask(session.request(TASK_CANCEL, taskId()), (how, answer) -> {});
         }
     }
 

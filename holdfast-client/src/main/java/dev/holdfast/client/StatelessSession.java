@@ -56,6 +56,7 @@ final class StatelessSession extends ServerSession {
     private static final long NOT_OFFERED_MILLIS = TimeUnit.MINUTES.toMillis(10);
 
     private static final int MOST_DOUBLINGS = 6;
+    private static final long CLOSING_MILLIS = 5_000;
 
     private final Envelope initialize;
     private final ModernClient client;
@@ -296,12 +297,18 @@ final class StatelessSession extends ServerSession {
         // it has no stream of its own
     }
 
+    /** A task that nobody wants goes on at the server until it hears that. */
+    @Override
+    boolean outlasts(Envelope message) {
+        return message.method().equals(StatelessCall.TASK_CANCEL);
+    }
+
     @Override
     public CompletionStage<Void> close() {
         end();
         calls.values().forEach(StatelessCall::close);
         feed.close();
-        return DONE;
+        return lasting(CLOSING_MILLIS);
     }
 
     /**

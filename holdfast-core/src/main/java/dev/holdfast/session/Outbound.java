@@ -376,6 +376,17 @@ final class Outbound {
         return core.log.settledUnlessStuck();
     }
 
+    /** The same where nobody comes back for them, on no node: the backend shall give them up. */
+    CompletionStage<Void> stopRunning(String cause) {
+        core.log.run(step -> {
+            for (LiveCall.Request request : core.requests.all()) {
+                fail(request, cause, step);
+                request.stop(step);
+            }
+        });
+        return core.log.settledUnlessStuck();
+    }
+
     /** Answers those calls with an error that nobody can run again. Completes when what is on its way is committed. */
     CompletionStage<Void> failUnrepeatable(String cause) {
         failRunning(cause, call -> !call.rerunnable());

@@ -224,7 +224,10 @@ public final class SessionEnd {
         }
         EndReason why = core.ended();
         leaveMemory();
-        outbound.failRunning(SessionCore.ended(why)).whenComplete((done, failure) -> {
+        String cause = SessionCore.ended(why);
+        boolean goesOn = core.isTakenOver() || core.leavesToStore(why);
+        CompletionStage<Void> answered = goesOn ? outbound.failRunning(cause) : outbound.stopRunning(cause);
+        answered.whenComplete((done, failure) -> {
             tell(why, move.before());
             if (core.isTakenOver() && why != EndReason.TERMINATED) {
                 giveUp();

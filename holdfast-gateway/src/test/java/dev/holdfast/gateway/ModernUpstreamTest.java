@@ -265,6 +265,34 @@ class ModernUpstreamTest {
     }
 
     @Test
+    void theEndOfASessionCancelsItsTasks() throws Exception {
+        HttpPeer peer = HttpPeer.connected(gateway().url());
+        CompletableFuture<HttpResponse<Stream<String>>> waiting = peer.posted(CALL);
+        awaitLooks();
+
+        assertThat(peer.delete().statusCode()).isEqualTo(200);
+
+        Wait.until(
+                "the task is cancelled", () -> !upstream.asked("tasks/cancel").isEmpty());
+        assertThat(upstream.asked("tasks/cancel").get(0).header("Mcp-Name")).isEqualTo("t-1");
+        waiting.cancel(true);
+    }
+
+    @Test
+    void aGatewayThatEndsInOrderLeavesTheTasksOfItsSessionsToTheNext() throws Exception {
+        GatewayProcess gateway = gateway();
+        HttpPeer peer = HttpPeer.connected(gateway.url());
+        CompletableFuture<HttpResponse<Stream<String>>> waiting = peer.posted(CALL);
+        awaitLooks();
+
+        gateway.process().destroy();
+        gateway.process().waitFor();
+
+        assertThat(upstream.asked("tasks/cancel")).isEmpty();
+        waiting.cancel(true);
+    }
+
+    @Test
     void aTaskThatFailsOrIsForgottenEndsItsCall() throws Exception {
         HttpPeer peer = HttpPeer.connected(gateway().url());
         state = "'status':'failed','error':{'code':-32099,'message':'out of order'}";

@@ -1,6 +1,7 @@
 package dev.holdfast.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.InstanceOfAssertFactories.STRING;
 
 import dev.holdfast.Call;
 import dev.holdfast.EndReason;
@@ -14,6 +15,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -152,6 +154,16 @@ class CallTest {
         List<Optional<InboundMessage>> heard = new ArrayList<>();
         call(1).sink().onCancel(heard::add);
         assertThat(heard).hasSize(1);
+    }
+
+    @Test
+    void theEndOfItsSessionGivesItUp() {
+        Connection post = bed.post(session, 1);
+        AtomicInteger told = new AtomicInteger();
+        call(1).sink().onCancel(notification -> told.addAndGet(notification.isEmpty() ? 1 : 100));
+        session.terminate();
+        assertThat(told).hasValue(1);
+        assertThat(post.read()).singleElement(STRING).startsWith("error 1 -32603: the session has ended");
     }
 
     @Test

@@ -28,6 +28,7 @@ import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.SessionKey;
 import dev.holdfast.spi.SessionStore;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
@@ -980,12 +981,15 @@ class RestartTest {
     void whatMayBeRunAgainIsLeftToTheNextProcessByADrain() {
         bed.backend.harmless = "tools/call";
         Connection post = bed.post(session, 1);
+        List<String> told = new ArrayList<>();
+        backend().call(1).sink().onCancel(notification -> told.add("cancelled"));
         CompletionStage<Void> drained = bed.engine.drain(Duration.ofSeconds(1));
         bed.pass(Duration.ofSeconds(7));
         assertThat(post.read()).isEmpty();
         post.handover();
         bed.pass(Duration.ofSeconds(5));
         TestBed.now(drained);
+        assertThat(told).as("it goes on").isEmpty();
         restart();
         backend().call(1).respond();
         assertThat(TestBed.resume(session, post).read()).containsExactly("result 1");
