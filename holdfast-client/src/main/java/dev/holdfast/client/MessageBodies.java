@@ -23,6 +23,11 @@ final class MessageBodies {
         return ENVELOPES.read(body);
     }
 
+    /** A message of our own. */
+    static Envelope message(byte[] message) {
+        return ENVELOPES.message(message);
+    }
+
     /** The ids of the requests that a body was to answer which cannot be read. */
     static List<RequestId> answered(byte[] body) {
         return ENVELOPES.answered(body);

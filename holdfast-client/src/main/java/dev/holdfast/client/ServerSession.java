@@ -139,6 +139,11 @@ public abstract class ServerSession extends StreamOwner {
      */
     public abstract CompletionStage<Void> close();
 
+    /** The resources of which the server has agreed to tell, where the session knows that: after a gap each may have changed. */
+    public Set<String> subscribed() {
+        return Set.of();
+    }
+
     abstract void reached();
 
     /**

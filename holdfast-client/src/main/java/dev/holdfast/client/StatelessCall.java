@@ -7,6 +7,7 @@ import dev.holdfast.json.AnswerFacts;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.JsonParts;
 import dev.holdfast.json.JsonRpc;
+import dev.holdfast.spi.OutboundMessage;
 import dev.holdfast.spi.RequestId;
 import java.io.IOException;
 import java.time.Duration;
@@ -413,9 +414,8 @@ final class StatelessCall {
         }
         for (RequestId question : unanswered) {
             session.withdrawn(question);
-            String params = "{\"requestId\":" + question.token() + ",\"reason\":\"the request has ended\"}";
-            CompletionStage<Void> unused = MessageBodies.handOver(
-                    JsonParts.message("\"method\":\"notifications/cancelled\",\"params\":" + params), sink);
+            OutboundMessage cancelled = JsonRpc.MESSAGES.cancelled(question, "the request has ended");
+            CompletionStage<Void> unused = MessageBodies.handOver(MessageBodies.message(cancelled.bytes()), sink);
         }
     }
 

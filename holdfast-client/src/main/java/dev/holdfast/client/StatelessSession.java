@@ -297,6 +297,11 @@ final class StatelessSession extends ServerSession {
         // it has no stream of its own
     }
 
+    @Override
+    public Set<String> subscribed() {
+        return feed.subscribed();
+    }
+
     /** A task that nobody wants goes on at the server until it hears that. */
     @Override
     boolean outlasts(Envelope message) {
@@ -407,6 +412,10 @@ final class StatelessSession extends ServerSession {
                     .collect(Collectors.joining());
         }
 
+        private synchronized Set<String> subscribed() {
+            return Set.copyOf(uris);
+        }
+
         /** The client subscribes to a resource, or does not want that any more. */
         CompletionStage<Outcome> change(Envelope request, MessageSink sink) {
             Change change = new Change(request, sink, new CompletableFuture<>());
@@ -481,7 +490,6 @@ final class StatelessSession extends ServerSession {
             Optional<Stream> last = Optional.empty();
             boolean late;
             boolean more;
-            List<String> resources;
             synchronized (this) {
                 // one that broke has come back
                 late = missed || stream.heardAt != 0;
@@ -496,7 +504,6 @@ final class StatelessSession extends ServerSession {
                         .forEach(change -> stream.wanted.remove(change.uri()));
                 uris = stream == newest ? stream.wanted : uris;
                 more = !waiting.isEmpty();
-                resources = List.copyOf(uris);
             }
             last.ifPresent(Stream::close);
             stream.changes.forEach(change -> change.answer(
@@ -505,11 +512,6 @@ final class StatelessSession extends ServerSession {
                             : error(JsonRpc.SERVER_ERROR, "the server does not tell of changes of this resource")));
             if (late) {
                 watch.gap();
-                for (String uri : resources) {
-                    CompletionStage<Void> unused = message(
-                            JsonParts.message("\"method\":\"notifications/resources/updated\",\"params\":{\"uri\":"
-                                    + JsonParts.quoted(uri) + "}"));
-                }
             }
             if (more) {
                 open();

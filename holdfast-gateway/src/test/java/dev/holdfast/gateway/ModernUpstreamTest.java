@@ -3,15 +3,29 @@ package dev.holdfast.gateway;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.client.RemoteServer;
+import dev.holdfast.client.ServerSession;
+import dev.holdfast.client.SessionOpener.Protocol;
+import dev.holdfast.client.SessionWatch;
+import dev.holdfast.client.held.HeldSession;
+import dev.holdfast.client.wire.HttpSender;
 import dev.holdfast.gateway.ScriptedUpstream.Asked;
+import dev.holdfast.json.Envelope;
+import dev.holdfast.json.EnvelopeReader;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.net.URI;
+import java.net.http.HttpClient;
 import java.net.http.HttpResponse;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ForkJoinPool;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.regex.Matcher;
@@ -407,6 +421,87 @@ class ModernUpstreamTest {
         Wait.until(
                 "it is asked again",
                 () -> upstream.asked("subscriptions/listen").size() > 2);
+    }
+
+    /** Lets the upstream tell of changes; the first stream in which it tells of a resource ends with this. */
+    private CountDownLatch tellingOfChanges() {
+        CountDownLatch breaking = new CountDownLatch(1);
+        AtomicBoolean broken = new AtomicBoolean();
+        upstream.on(
+                        "server/discover",
+                        asked -> complete(
+                                asked,
+                                "'supportedVersions':['2026-07-28'],'capabilities':{'tools':{'listChanged':true},"
+                                        + "'resources':{'subscribe':true}}"))
+                .on("subscriptions/listen", asked -> {
+                    boolean resource = asked.body().contains("a://b");
+                    OutputStream stream = asked.stream();
+                    stream.write(
+                            TestJson.of("data: {'jsonrpc':'2.0','method':'notifications/subscriptions/acknowledged',"
+                                            + "'params':{'notifications':{'toolsListChanged':true,'resourceSubscriptions':["
+                                            + (resource ? "'a://b'" : "") + "]}}}\n\n")
+                                    .getBytes(UTF_8));
+                    stream.flush();
+                    if (resource && !broken.getAndSet(true)) {
+                        Wait.until("it breaks", () -> breaking.getCount() == 0);
+                        asked.exchange().close();
+                    }
+                });
+        return breaking;
+    }
+
+    private static final String SUBSCRIBES =
+            "{'jsonrpc':'2.0','id':5,'method':'resources/subscribe','params':{'uri':'a://b'}}";
+
+    @Test
+    void aGapInTheChangesIsToldOfEachListAndResource() throws Exception {
+        CountDownLatch breaking = tellingOfChanges();
+        HttpPeer peer = HttpPeer.connected(gateway().url());
+        assertThat(peer.post(SUBSCRIBES).body()).contains("\"id\":5", "\"result\"");
+        try (Stream<String> lines = Wait.until(peer.listened()).body()) {
+            breaking.countDown();
+            Iterator<String> stream = lines.iterator();
+            assertThat(next(stream, "data", "list_changed")).contains("notifications/tools/list_changed");
+            assertThat(next(stream, "data", "resources/updated")).contains("a://b");
+        }
+    }
+
+    @Test
+    void aJavaClientTellsItsApplicationOfSuchAGapOnce() throws Exception {
+        CountDownLatch breaking = tellingOfChanges();
+        upstream.on("tools/call", asked -> complete(asked, "'content':[]"));
+        List<String> heard = new CopyOnWriteArrayList<>();
+        ScheduledThreadPoolExecutor clock = new ScheduledThreadPoolExecutor(1);
+        RemoteServer server = RemoteServer.at(
+                upstream.url(), HttpSender.by(HttpClient.newHttpClient()), clock, ForkJoinPool.commonPool());
+        HeldSession session = new HeldSession(
+                server,
+                Protocol.STREAMABLE_HTTP,
+                message -> {
+                    heard.add(message.method().isEmpty() ? "answer" : message.method());
+                    return CompletableFuture.completedFuture(null);
+                },
+                SessionWatch.NONE);
+        for (String message : List.of(ASKS, "{'jsonrpc':'2.0','method':'notifications/initialized'}", SUBSCRIBES)) {
+            Wait.until(session.send(envelope(message), ServerSession.NO_CONTEXT));
+        }
+        breaking.countDown();
+        Wait.until("it is told", () -> heard.contains("notifications/resources/updated"));
+        Wait.until(session.send(envelope(CALL), ServerSession.NO_CONTEXT));
+
+        assertThat(heard)
+                .containsExactlyInAnyOrder(
+                        "answer",
+                        "answer",
+                        "notifications/tools/list_changed",
+                        "notifications/resources/updated",
+                        "answer");
+        Wait.until(session.close());
+        clock.shutdownNow();
+    }
+
+    private static Envelope envelope(String json) {
+        return EnvelopeReader.ofServer().message(TestJson.of(json).getBytes(UTF_8));
     }
 
     @Test

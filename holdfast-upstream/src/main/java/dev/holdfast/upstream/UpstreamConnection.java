@@ -22,6 +22,7 @@ import dev.holdfast.json.backend.ServerIds;
 import dev.holdfast.spi.Backend;
 import dev.holdfast.spi.BackendConnection;
 import dev.holdfast.spi.CallSink;
+import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.ListeningSink;
@@ -447,14 +448,16 @@ final class UpstreamConnection
 
     @Override
     public void gap() {
-        if (promisedLists != 0) {
-            gaps.ask();
-        }
+        gaps.ask();
     }
 
     private void tellGaps() {
         if (!lost.get()) {
             tellChanges();
+            session.thenAccept(open -> open.subscribed().forEach(uri -> {
+                CompletionStage<Void> unused =
+                        listening.send(new OutboundMessage(EventKind.NOTIFICATION, null, JsonRpc.resourceUpdated(uri)));
+            }));
         }
     }
 
