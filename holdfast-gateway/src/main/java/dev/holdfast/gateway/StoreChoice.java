@@ -24,10 +24,13 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.BiConsumer;
 import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** The store that the command line asks for. */
 sealed interface StoreChoice {
@@ -210,10 +213,16 @@ sealed interface StoreChoice {
             Optional<PasswordFile> password,
             Optional<PasswordFile> sentinelPassword)
             implements StoreChoice {
+        private static final Logger log = LoggerFactory.getLogger(StoreChoice.class);
         private static final Pattern USER = Pattern.compile("[a-z-]+://([^@/?#]+)@");
         private static final String DEFAULT_USER = "default";
         /** How long Redis may take to answer. A node whose lease is not longer loses it by one answer that is late. */
         private static final Duration TIMEOUT = Duration.ofSeconds(2);
+        /** How long it may take to come up, where it is there, and where nothing is: that may be a wrong address. */
+        private static final Duration STARTS = Duration.ofMinutes(1);
+
+        private static final Duration LISTENS = Duration.ofSeconds(10);
+        private static final Duration PAUSE = Duration.ofMillis(500);
 
         Redis(RedisStoreBuilder store, Node node) {
             this(store, node, Optional.empty(), Optional.empty());
@@ -277,7 +286,7 @@ sealed interface StoreChoice {
             password.ifPresent(file -> file.give(store::credentials));
             sentinelPassword.ifPresent(file -> file.give(store::sentinelCredentials));
             try {
-                RedisStore open = store.belongsTo(owner.name(), owner.words()).open();
+                RedisStore open = awaited(store.belongsTo(owner.name(), owner.words()));
                 Durability survives = open.promise().durability();
                 return new Open(open, () -> new StoreHealth("redis", survives, OptionalLong.empty(), state(open)));
             } catch (RedisStoreException e) {
@@ -285,6 +294,28 @@ sealed interface StoreChoice {
                         ? "another prefix by --redis-prefix, or take it over by --take-over-store"
                         : "another by --store";
                 throw new GatewayException(e.getMessage() + "; choose " + hint, e);
+            }
+        }
+
+        /** Redis may start at the same time: a gateway that ended by that would have to be started again by somebody. */
+        private static RedisStore awaited(RedisStoreBuilder store) {
+            long began = System.nanoTime();
+            boolean told = false;
+            while (true) {
+                try {
+                    return store.open();
+                } catch (RedisStoreException e) {
+                    Duration patience = e.isStarting() ? STARTS : e.isUnreachable() ? LISTENS : Duration.ZERO;
+                    if (System.nanoTime() - began >= patience.toNanos()
+                            || Thread.currentThread().isInterrupted()) {
+                        throw e;
+                    }
+                    if (!told) {
+                        log.warn("{}: waiting up to {} for it", e.getMessage(), Durations.text(patience));
+                        told = true;
+                    }
+                }
+                LockSupport.parkNanos(PAUSE.toNanos());
             }
         }
 

@@ -56,6 +56,7 @@ final class RedisConnections implements AutoCloseable {
     private final AtomicReference<@Nullable Commands> present = new AtomicReference<>();
     private final AtomicReference<@Nullable Throwable> trouble = new AtomicReference<>();
     private final OutageLog outage = new OutageLog();
+    private volatile boolean checked;
     private volatile boolean closed;
 
     /**
@@ -72,6 +73,7 @@ final class RedisConnections implements AutoCloseable {
         try {
             present.set(await(connector.connect()));
             check(await(run(redis -> redis.info())));
+            checked = true;
         } catch (RuntimeException | Error e) {
             close();
             throw e;
@@ -172,6 +174,9 @@ final class RedisConnections implements AutoCloseable {
     private void note(Throwable cause) {
         if (!closed) {
             trouble.set(cause);
+            if (!checked) {
+                return; // who opens it is told
+            }
             outage.begun(() -> logger.warn("{} does not answer: {}", shown, cause.toString()));
         }
     }

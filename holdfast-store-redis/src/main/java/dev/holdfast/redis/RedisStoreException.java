@@ -1,5 +1,10 @@
 package dev.holdfast.redis;
 
+import io.lettuce.core.RedisCommandTimeoutException;
+import io.lettuce.core.RedisLoadingException;
+import java.net.ConnectException;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /** Redis could not do it, or did not say whether it did. The message names the address, and neither user nor password. */
@@ -25,6 +30,28 @@ public final class RedisStoreException extends RuntimeException {
     /** Whether the prefix is another service's, from which {@link RedisStoreBuilder#takeOver} would take it. */
     public boolean belongsToAnother() {
         return belongsToAnother;
+    }
+
+    /** Whether nobody took a connection at its address: nothing is there, or has yet to start. */
+    public boolean isUnreachable() {
+        return isFrom(ConnectException.class::isInstance);
+    }
+
+    /** Whether it is there and cannot be used yet: it has not answered in time, or loads its data. */
+    public boolean isStarting() {
+        return !isUnreachable()
+                && isFrom(cause -> cause instanceof RedisCommandTimeoutException
+                        || cause instanceof TimeoutException
+                        || cause instanceof RedisLoadingException);
+    }
+
+    private boolean isFrom(Predicate<Throwable> kind) {
+        for (Throwable cause = getCause(); cause != null; cause = cause.getCause()) {
+            if (kind.test(cause)) {
+                return true;
+            }
+        }
+        return false;
     }
 
     RedisStoreException(String shown, @Nullable Throwable cause) {
