@@ -1,15 +1,20 @@
 package dev.holdfast.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.servlet.EdgeOptions;
+import io.modelcontextprotocol.client.McpAsyncClient;
+import io.modelcontextprotocol.client.transport.HttpClientStreamableHttpTransport;
 import io.modelcontextprotocol.spec.McpError;
 import io.modelcontextprotocol.spec.McpSchema.ServerCapabilities;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -31,6 +36,7 @@ import tools.jackson.databind.JsonNode;
 @Timeout(60)
 class StatelessTest {
     private static final String MODERN = "2026-07-28";
+    private static final Duration PATIENCE = Duration.ofSeconds(20);
     private static final Duration TASK_AFTER = Duration.ofMillis(400);
     private static final String TASKS = "{\"extensions\":{\"io.modelcontextprotocol/tasks\":{}}}";
     private static final String ELICITS_AND_TASKS =
@@ -311,6 +317,27 @@ class StatelessTest {
         assertThat(Answer.to(call("1", "{}", "echo", "hello")).at("/result/content/0/text"))
                 .isEqualTo("hello");
         session.assertAlive();
+    }
+
+    /** The SDK's client knows no revision without sessions. */
+    @Test
+    void theClientOfTheSdkNoticesNothingBesideOneWithoutASession() {
+        List<Integer> told = new CopyOnWriteArrayList<>();
+        McpAsyncClient client = SdkClients.open(
+                HttpClientStreamableHttpTransport.builder("http://127.0.0.1:" + server.port())
+                        .build(),
+                PATIENCE,
+                question -> CompletableFuture.completedFuture(question.equals("who?") ? "Ann" : "Bob"),
+                told);
+        CompletableFuture<String> progress = SdkClients.call(client, "progress", "");
+        CompletableFuture<String> asked = SdkClients.call(client, "ask", "");
+
+        assertThat(Answer.to(call("1", "{}", "echo", "hello")).at("/result/content/0/text"))
+                .isEqualTo("hello");
+        assertThat(progress).succeedsWithin(PATIENCE).isEqualTo("done");
+        assertThat(asked).succeedsWithin(PATIENCE).isEqualTo("Ann and Bob");
+        await().untilAsserted(() -> assertThat(told).containsExactly(1, 2));
+        client.closeGracefully().block(PATIENCE);
     }
 
     @Test
