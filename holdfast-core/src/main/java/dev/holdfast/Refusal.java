@@ -26,6 +26,8 @@ public enum Refusal {
     BACKEND_OPENING(3011, "no backend could be opened"),
     /** A principal has its share of what all have together: calls, or memory for requests. */
     PRINCIPAL_SHARE(3012, "this principal holds its share of what the server may hold"),
+    /** What tells who asks is not there, such as the keys of an authorization server. */
+    AUTHENTICATION(3013, "nobody can tell now who asks"),
     /** Nobody that the server knows asks. */
     UNAUTHENTICATED(3101, "the caller is not known"),
     /** The {@code Host} header names no host of this server. */

@@ -2,7 +2,9 @@ package dev.holdfast.servlet;
 
 import jakarta.servlet.http.HttpServletRequest;
 import java.security.Principal;
+import java.time.Duration;
 import java.util.Objects;
+import java.util.Optional;
 
 /**
  * Tells which principal sends a request. It is called once for every request but {@code OPTIONS}, when Host and Origin have been checked
@@ -25,16 +27,25 @@ public interface Authenticator {
     Answer authenticate(HttpServletRequest request);
 
     /** The principal of a request, or why it is refused. */
-    sealed interface Answer permits Known, Stranger, WrongToken, InsufficientScope {}
+    sealed interface Answer permits Known, Stranger, WrongToken, InsufficientScope, Undecided {}
 
     /**
      * A principal to be served.
      *
      * @param principal its name, empty for a caller without one; the same in every request that is to find its sessions
+     * @param validity how long it may listen, from now on: then a listening stream ends in order, and its client comes back, with another
+     *     token if it has one. Calls that have begun go on. Empty, the default, for as long as it likes. A stream over HTTP+SSE, with which
+     *     its session would end, stays open
      */
-    record Known(String principal) implements Answer {
+    record Known(String principal, Optional<Duration> validity) implements Answer {
         public Known {
             Objects.requireNonNull(principal, "principal");
+            Objects.requireNonNull(validity, "validity");
+        }
+
+        /** May listen for as long as it likes. */
+        public Known(String principal) {
+            this(principal, Optional.empty());
         }
     }
 
@@ -102,4 +113,7 @@ public interface Authenticator {
             this(challenge, "");
         }
     }
+
+    /** Nobody can say now whose request it is, such as while the keys of tokens are fetched: answered 503, to come back soon. */
+    record Undecided() implements Answer {}
 }

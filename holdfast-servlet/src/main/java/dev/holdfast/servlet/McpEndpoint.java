@@ -13,6 +13,7 @@ import dev.holdfast.servlet.io.EdgeClock;
 import dev.holdfast.servlet.sse.SseConnections;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
+import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.function.BiConsumer;
@@ -34,6 +35,8 @@ public final class McpEndpoint {
     private static final Pattern NAMES = Pattern.compile("[A-Za-z0-9!#$%&'*+.^_`|~, -]{1,1024}");
     /** Two hours: no browser keeps a permission for much longer. */
     private static final String MAX_AGE = "7200";
+    /** So many nanoseconds are a number. */
+    private static final Duration FOR_EVER = Duration.ofDays(36_500);
 
     private final OriginPolicy origins;
     private final Authenticator authenticator;
@@ -193,7 +196,12 @@ public final class McpEndpoint {
                 Objects.requireNonNull(authenticator.authenticate(request), "the authenticator has returned null");
         if (answer instanceof Authenticator.Known known) {
             exchange.principal(known.principal());
+            known.validity()
+                    .filter(validity -> validity.compareTo(FOR_EVER) < 0)
+                    .ifPresent(validity -> exchange.validUntil(clock.now() + validity.toNanos()));
             return Optional.empty();
+        } else if (answer instanceof Authenticator.Undecided) {
+            return Optional.of(Rejection.of(Refusal.AUTHENTICATION));
         } else if (answer instanceof Authenticator.Stranger stranger) {
             return challenged(Refusal.UNAUTHENTICATED, stranger.challenge().header("", ""));
         } else if (answer instanceof Authenticator.WrongToken wrong) {

@@ -311,7 +311,10 @@ final class ModernHttp {
                                             () -> new ModernFraming(listening, form(exchange)),
                                             null,
                                             null)
-                                    .ifPresent(SseConnection::startNow);
+                                    .ifPresent(connection -> {
+                                        connection.listensUntil(exchange.validUntil());
+                                        connection.startNow();
+                                    });
                             return NextStep.DONE;
                         },
                         subscription -> {

@@ -28,6 +28,7 @@ import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.JournalChange;
 import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.SessionRecord;
+import dev.holdfast.spi.StreamId;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.util.List;
@@ -124,19 +125,27 @@ final class StreamableHttp extends Protocol {
     private NextStep get(Exchange exchange, Session session) {
         Optional<String> lastEventId = header(exchange.request(), "Last-Event-ID");
         if (lastEventId.isEmpty()) {
-            return exchange.whenAttached(session.listen(), resume -> attach(exchange, session, resume));
+            return exchange.whenAttached(
+                    session.listen(), resume -> attach(exchange, session, resume, StreamId.LISTENING));
         }
         Optional<EventId> after = EventId.parse(lastEventId.get().trim());
         return after.isEmpty()
-                ? attach(exchange, session, new Resume.Unknown())
-                : exchange.whenAttached(session.resume(after.get()), resume -> attach(exchange, session, resume));
+                ? attach(exchange, session, new Resume.Unknown(), StreamId.LISTENING)
+                : exchange.whenAttached(
+                        session.resume(after.get()), resume -> attach(exchange, session, resume, after.get().stream()));
     }
 
-    private NextStep attach(Exchange exchange, Session session, Resume resume) {
+    private NextStep attach(Exchange exchange, Session session, Resume resume, StreamId stream) {
         Optional<StreamReader> reader = resume.attached();
         if (reader.isPresent()) {
             stream(exchange, reader.get(), () -> framing(exchange, session), null, null)
-                    .ifPresent(SseConnection::startNow);
+                    .ifPresent(connection -> {
+                        // what a call has begun to answer is brought to its end
+                        if (stream.equals(StreamId.LISTENING)) {
+                            connection.listensUntil(exchange.validUntil());
+                        }
+                        connection.startNow();
+                    });
             return NextStep.DONE;
         } else if (resume instanceof Resume.Ended) {
             return exchange.status(HttpServletResponse.SC_NO_CONTENT);

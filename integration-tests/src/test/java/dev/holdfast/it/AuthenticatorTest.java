@@ -5,7 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.servlet.Authenticator;
 import dev.holdfast.servlet.EdgeOptions;
 import jakarta.servlet.http.HttpServletRequest;
+import java.time.Duration;
 import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -23,10 +26,15 @@ import org.junit.jupiter.params.provider.EnumSource;
 @Tag("edge")
 class AuthenticatorTest {
     private static final int INVALID_REQUEST = -32600;
+    private static final int SERVER_ERROR = -32000;
+    private static final Duration BRIEF = Duration.ofMillis(500);
     private static final Map<String, Authenticator.Answer> KNOWN = Map.of(
             "Bearer one", new Authenticator.Known("alice"),
             "Bearer two", new Authenticator.Known("alice"),
-            "Bearer three", new Authenticator.Known("bob"));
+            "Bearer three", new Authenticator.Known("bob"),
+            "Bearer brief", new Authenticator.Known("alice", Optional.of(BRIEF)),
+            "Bearer long", new Authenticator.Known("alice", Optional.of(Duration.ofSeconds(Long.MAX_VALUE))),
+            "Bearer undecided", new Authenticator.Undecided());
 
     private final ContainerKind kind;
 
@@ -147,6 +155,35 @@ class AuthenticatorTest {
             assertThat(status(initialize)).isEqualTo(401);
             assertThat(status(initialize.with("Authorization", "Bearer three"))).isEqualTo(404);
             assertThat(status(initialize.with("Authorization", "Bearer two"))).isEqualTo(202);
+        }
+    }
+
+    @Test
+    void whoCannotBeToldNowIsToComeBack() {
+        Refusal refusal = Refusal.of(server.port(), RawRequest.get().with("Authorization", "Bearer undecided"));
+
+        refusal.assertIs(503, SERVER_ERROR, "nobody can tell now who asks");
+        assertThat(refusal.head().header("Retry-After")).hasValue("1");
+        assertThat(refusal.head().header("WWW-Authenticate")).isEmpty();
+        assertThat(server.holdfast().engine().stats().refused()).containsEntry(dev.holdfast.Refusal.AUTHENTICATION, 1L);
+    }
+
+    @Test
+    void aListeningStreamEndsInOrderWhenItsPrincipalMayNotListenAnyMore() {
+        RawRequest listen = RawRequest.get().with("Mcp-Session-Id", sessionOf("Bearer one"));
+        long began = System.nanoTime();
+        try (RawConnection listening =
+                RawConnection.open(server.port()).send(listen.with("Authorization", "Bearer brief"))) {
+            assertThat(listening.head().status()).isEqualTo(200);
+            assertThat(Stream.generate(listening::frame).takeWhile(Optional::isPresent))
+                    .hasSize(2);
+            assertThat(listening.end()).isEqualTo(RawConnection.End.IN_ORDER);
+            assertThat(Duration.ofNanos(System.nanoTime() - began)).isGreaterThan(BRIEF.dividedBy(2));
+        }
+        try (RawConnection listening =
+                RawConnection.open(server.port()).send(listen.with("Authorization", "Bearer long"))) {
+            assertThat(listening.head().status()).isEqualTo(200);
+            assertThat(listening.frame()).isPresent();
         }
     }
 }

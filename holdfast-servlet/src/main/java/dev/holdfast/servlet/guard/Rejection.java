@@ -38,6 +38,7 @@ public record Rejection(
             case SESSIONS,
                     PRINCIPAL_SESSIONS,
                     PRINCIPAL_SHARE,
+                    AUTHENTICATION,
                     NODE_CALLS,
                     STORE,
                     BACKENDS,

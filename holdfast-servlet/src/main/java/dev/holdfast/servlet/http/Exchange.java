@@ -21,6 +21,7 @@ import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.RejectedExecutionException;
@@ -50,6 +51,7 @@ public final class Exchange {
 
     private Object context = InboundMessage.NO_CONTEXT;
     private String principal = "";
+    private OptionalLong validUntil = OptionalLong.empty();
     private Accept accept = Accept.BOTH;
     private Optional<RequestId> id = Optional.empty();
     /** Takes the body when it has arrived; not kept longer, for it may keep what the body holds. */
@@ -96,6 +98,16 @@ public final class Exchange {
     public void principal(String known) {
         principal = known;
         body.principal(known);
+    }
+
+    /** Notes until when the principal may listen, in nanoseconds of the engine's clock. */
+    public void validUntil(long nanos) {
+        validUntil = OptionalLong.of(nanos);
+    }
+
+    /** Until when the principal may listen; empty for ever. */
+    public OptionalLong validUntil() {
+        return validUntil;
     }
 
     /** Notes which forms of an answer the client takes. */

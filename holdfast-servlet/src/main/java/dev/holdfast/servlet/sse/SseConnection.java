@@ -13,6 +13,7 @@ import dev.holdfast.spi.EventKind;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.time.Duration;
+import java.util.OptionalLong;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
@@ -71,6 +72,9 @@ public final class SseConnection implements SseChannel.Listener, StreamReader.Wa
     private volatile boolean helped;
     private volatile boolean broken;
     private volatile boolean rotate;
+    /** Until when its client may listen; empty for ever. */
+    private volatile OptionalLong listensUntil = OptionalLong.empty();
+
     private volatile boolean hurried;
     private volatile long wroteAt;
     private volatile long stuckSince;
@@ -148,6 +152,15 @@ public final class SseConnection implements SseChannel.Listener, StreamReader.Wa
         if (tellsPosition) {
             reader.positionTold();
         }
+    }
+
+    /** Ends it in order at a time, also where its client has nothing to come back with; called before the start. */
+    public void listensUntil(OptionalLong nanos) {
+        listensUntil = nanos;
+    }
+
+    private boolean mayNotListen(long now) {
+        return listensUntil.isPresent() && now - listensUntil.getAsLong() >= 0;
     }
 
     /** Lets the reader wake it, and has the head written with the first events, or by the clock without. */
@@ -279,7 +292,8 @@ public final class SseConnection implements SseChannel.Listener, StreamReader.Wa
         if (gathering && now - wroteAt >= SseChannel.GATHER_NANOS) {
             wakeHelper();
         }
-        boolean ages = !rotate && proof == null && maxAgeNanos > 0 && now - openedAt >= maxAgeNanos;
+        boolean old = maxAgeNanos > 0 && now - openedAt >= maxAgeNanos;
+        boolean ages = !rotate && proof == null && (old || mayNotListen(now));
         if (ages) {
             rotate = true;
         }
@@ -380,7 +394,7 @@ public final class SseConnection implements SseChannel.Listener, StreamReader.Wa
      * Composes up to a batch; false if there is nothing to write.
      *
      * @param due whether the opening is written though no event is there
-     * @param rotates whether the connection is so old that it shall end
+     * @param rotates whether the connection is so old, or its client's token, that it shall end
      * @param gathers whether it keeps less than a batch for the next time, unless it asks the client something or is the end
      * @param batch how many bytes make a batch, at least 1
      */
@@ -404,7 +418,7 @@ public final class SseConnection implements SseChannel.Listener, StreamReader.Wa
             next = reader.read(batch - frames.size());
         }
         exhausted = next == StreamReader.Rest.REST;
-        if (closing == null && rotates && returnable) {
+        if (closing == null && rotates && (returnable || mayNotListen(clock.now()))) {
             finishHeartbeat();
             handOver(ROTATION_RETRY_MILLIS);
         }
