@@ -5,6 +5,7 @@ module dev.holdfast.gateway {
     requires ch.qos.logback.classic;
     requires ch.qos.logback.core;
     requires com.fasterxml.jackson.annotation;
+    requires com.nimbusds.jose.jwt;
     requires dev.holdfast.client;
     requires dev.holdfast.core;
     requires dev.holdfast.json;
@@ -17,6 +18,7 @@ module dev.holdfast.gateway {
     requires io.modelcontextprotocol.sdk.mcp.core;
     requires jakarta.servlet;
     requires java.management;
+    requires java.net.http;
     requires jdk.management;
     requires micrometer.core;
     requires micrometer.registry.prometheus;

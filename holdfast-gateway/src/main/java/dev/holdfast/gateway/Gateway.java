@@ -8,6 +8,7 @@ import dev.holdfast.engine.EngineGroup;
 import dev.holdfast.engine.SessionEngine;
 import dev.holdfast.gateway.http.ConsoleServlet;
 import dev.holdfast.gateway.http.OpenToOthers;
+import dev.holdfast.gateway.http.ProtectedResource;
 import dev.holdfast.gateway.http.StatusPages;
 import dev.holdfast.gateway.http.TlsFiles;
 import dev.holdfast.gateway.http.TokenFile;
@@ -39,6 +40,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -49,6 +51,7 @@ final class Gateway {
 
     private static final long LOOK_MILLIS = 500;
     private static final long RETRY_MILLIS = 10_000;
+    private static final long KEYS_MILLIS = 300_000;
 
     private static final Logger log = LoggerFactory.getLogger(Gateway.class);
 
@@ -58,6 +61,7 @@ final class Gateway {
     private final ScheduledThreadPoolExecutor clock;
     private final Services services;
     private final Optional<ServersFile> file;
+    private final Optional<OAuthServer> oauth;
     private final String path;
     private final SessionEngine engine;
     private final ScheduledExecutorService reloads =
@@ -66,12 +70,13 @@ final class Gateway {
     private Gateway(ServeOptions options) {
         this.options = options;
         this.file = options.settings().find(Knobs.CONFIG).map(path -> new ServersFile(path, options.settings()));
+        this.oauth = options.settings().find(Knobs.OAUTH_ISSUER).map(issuer -> new OAuthServer(issuer, this::root));
         Map<String, ServeOptions> servers = file.map(ServersFile::read).orElse(Map.of());
         // takes some 80 ms, in which the port and the store are opened
         CompletableFuture<Meters> measured = CompletableFuture.supplyAsync(Meters::new);
         String host = options.get(Knobs.HOST);
         InetAddress address = resolve(host);
-        Authenticator authenticator = authenticator(address);
+        Function<ServeOptions, Authenticator> authenticator = authenticator(address);
         this.certificate = options.settings()
                 .find(Knobs.TLS_CERT)
                 .map(path -> TlsFiles.open(
@@ -109,7 +114,7 @@ final class Gateway {
         }
         StatusPages.Guard guard;
         if (file.isEmpty()) {
-            this.services = new Services(node, web, StatusPages.Guard.NONE);
+            this.services = new Services(node, web, server -> StatusPages.Guard.NONE);
             Service only = only();
             this.path = options.path();
             this.engine = only.engine();
@@ -123,13 +128,23 @@ final class Gateway {
                     .scheduler(clock)
                     .budget(node.budget())
                     .build();
-            guard = new McpServlet(engine, node.edge(options, ForwardedHeaders.NONE))::visitor;
+            Function<ServeOptions, StatusPages.Guard> guards =
+                    server -> new McpServlet(engine, node.edge(server, ForwardedHeaders.NONE))::visitor;
+            guard = guards.apply(options);
             this.path = "/";
-            this.services = new Services(node, web, guard);
+            this.services = new Services(node, web, guards);
             services.serve(servers).join();
             every(LOOK_MILLIS, () -> take(file.get().changed()));
             every(RETRY_MILLIS, services::retry);
         }
+        oauth.ifPresent(server -> {
+            web.page(
+                    ProtectedResource.WELL_KNOWN + "/*",
+                    new ProtectedResource.Metadata(
+                            at -> (at.isEmpty() ? Optional.of(options) : services.at(at)).map(server::resource)));
+            server.keys().begin();
+            every(KEYS_MILLIS, server.keys()::refresh);
+        });
         if (console) {
             web.serve(ConsoleServlet.PAGE, console(feed, guard), ConsoleServlet.PATHS);
         }
@@ -141,7 +156,8 @@ final class Gateway {
     /** Where there are no tokens there is nobody in particular, who sees all. */
     private ConsoleServlet console(ConsoleFeed feed, StatusPages.Guard guard) {
         Set<String> operators = Set.copyOf(options.get(Knobs.CONSOLE_OPERATOR));
-        boolean tokens = options.settings().isGiven(Knobs.AUTH_TOKEN_FILE);
+        boolean tokens = options.settings().isGiven(Knobs.AUTH_TOKEN_FILE)
+                || options.settings().isGiven(Knobs.OAUTH_ISSUER);
         return new ConsoleServlet(
                 new Console(services::shown, services::failed, feed, InstantSource.system(), System::nanoTime),
                 guard,
@@ -173,20 +189,30 @@ final class Gateway {
         }
     }
 
-    private Authenticator authenticator(InetAddress address) {
+    private Function<ServeOptions, Authenticator> authenticator(InetAddress address) {
         Optional<Path> tokens = options.settings().find(Knobs.AUTH_TOKEN_FILE);
-        if (tokens.isPresent()) {
-            return TokenFile.open(new OptionFile(Knobs.AUTH_TOKEN_FILE.name(), tokens.get()), System::nanoTime);
-        }
         String host = options.get(Knobs.HOST);
+        if (tokens.isPresent()) {
+            Authenticator file =
+                    TokenFile.open(new OptionFile(Knobs.AUTH_TOKEN_FILE.name(), tokens.get()), System::nanoTime);
+            return server -> file;
+        }
+        if (oauth.isPresent()) {
+            if (!address.isLoopbackAddress() && !oauth.get().isNamed(options)) {
+                throw new GatewayException("others can reach " + host + ": say by --base-url by which URL, as in"
+                        + " https://mcp.example, since tokens of --oauth-issuer are made for that");
+            }
+            return oauth.get()::authenticator;
+        }
         if (!address.isLoopbackAddress()) {
             if (!options.get(Knobs.INSECURE)) {
                 throw new GatewayException("others can reach " + host
-                        + ": give them tokens by --auth-token-file, or serve whoever comes by --insecure");
+                        + ": give them tokens by --auth-token-file or --oauth-issuer, or serve whoever comes by"
+                        + " --insecure");
             }
-            log.warn("whoever can reach {} is served, for there is no --auth-token-file", host);
+            log.warn("whoever can reach {} is served, for there is neither --auth-token-file nor --oauth-issuer", host);
         }
-        return Authenticator.SERVLET;
+        return server -> Authenticator.SERVLET;
     }
 
     private Service only() {
@@ -211,9 +237,13 @@ final class Gateway {
 
     /** Where the MCP endpoint is; the root of all where there are many. */
     URI url() {
+        return URI.create(root() + path);
+    }
+
+    private String root() {
         String name = options.get(Knobs.HOST);
         String host = name.indexOf(':') >= 0 && !name.startsWith("[") ? "[" + name + "]" : name;
-        return URI.create((certificate.isPresent() ? "https://" : "http://") + host + ":" + web.port() + path);
+        return (certificate.isPresent() ? "https://" : "http://") + host + ":" + web.port();
     }
 
     /** That of the only server. */

@@ -2,6 +2,7 @@ package dev.holdfast.gateway;
 
 import dev.holdfast.Lifetime;
 import dev.holdfast.NodeLimits;
+import dev.holdfast.gateway.http.IssuerKeys;
 import dev.holdfast.gateway.http.WebServer;
 import dev.holdfast.servlet.EdgeOptions;
 import dev.holdfast.servlet.HttpSseOptions;
@@ -19,6 +20,9 @@ final class Knobs {
     private static final String MOST = "10000000";
     private static final Pattern BASE =
             Pattern.compile("(https?://(\\[[0-9A-Fa-f:.]+]|[A-Za-z0-9._-]+)(:\\d{1,5})?)?(/[A-Za-z0-9._~-]+)*+");
+
+    /** As RFC 6749 has them; a header names them. */
+    private static final Pattern SCOPES = Pattern.compile("(?=.{1,1024}$)[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*+");
 
     private static final List<Knob<?>> OF_SERVE = new ArrayList<>();
 
@@ -148,7 +152,7 @@ final class Knobs {
                     "",
                     "what stands before --message-path where clients of HTTP+SSE are told to post to: the public"
                             + " address of this server behind a proxy that strips a prefix; by default its"
-                            + " X-Forwarded-Prefix")
+                            + " X-Forwarded-Prefix. With --oauth-issuer, what stands before every path")
             .where(
                     base -> !base.isEmpty() && BASE.matcher(base).matches() && !WebServer.hasDots(base),
                     "as in https://mcp.example/tools or /tools, without '/' at its end"));
@@ -237,8 +241,31 @@ final class Knobs {
             "serve only who sends a token of this file, whose lines are a principal and a token each; it is read again"
                     + " when it changes"));
 
-    static final Knob<Boolean> INSECURE =
-            serve(Knob.toggle("--insecure", "listen on an address that others can reach without --auth-token-file"));
+    static final Knob<String> OAUTH_ISSUER = serve(Knob.text(
+                    "--oauth-issuer",
+                    "URL",
+                    "",
+                    "serve only who sends an access token, a JWT, of this OAuth authorization server, whose metadata says"
+                            + " where its keys are; clients find it by the metadata of this server")
+            .where(
+                    url -> IssuerKeys.isSafe(url) && url.indexOf('?') < 0,
+                    "as in https://login.example/realm, with http on this machine only"));
+
+    static final Knob<List<String>> OAUTH_AUDIENCE = serve(Knob.texts(
+            "--oauth-audience",
+            "AUDIENCE",
+            "for whom a token must be made; may be given more than once; by default the URL of the MCP endpoint, which"
+                    + " is told to clients"));
+
+    static final Knob<List<String>> OAUTH_SCOPE = serve(Knob.names(
+                    "--oauth-scope", "SCOPE", "scopes, by commas, all of which a token must have; by default none")
+            .where(
+                    scopes -> scopes.isEmpty()
+                            || SCOPES.matcher(String.join(" ", scopes)).matches(),
+                    "of printable ASCII without blanks, \" and \\, up to 1024 characters together"));
+
+    static final Knob<Boolean> INSECURE = serve(Knob.toggle(
+            "--insecure", "listen on an address that others can reach without --auth-token-file and --oauth-issuer"));
 
     static final Knob<Path> TLS_CERT = serve(Knob.file(
             "--tls-cert",
@@ -260,7 +287,8 @@ final class Knobs {
     static final Knob<List<String>> CONSOLE_OPERATOR = serve(Knob.names(
             "--console-operator",
             "PRINCIPAL",
-            "principals of --auth-token-file who see and end the sessions of all on /console; others see their own"));
+            "principals of --auth-token-file or --oauth-issuer who see and end the sessions of all on /console; others see"
+                    + " their own"));
 
     static final Knob<Boolean> SHOW_CHILD_ERRORS = serve(Knob.toggle(
             "--show-child-errors",
@@ -295,7 +323,7 @@ final class Knobs {
             NodeLimits.DEFAULT.principalSessions(),
             "1",
             MOST,
-            "the same for each principal of --auth-token-file, on all nodes that share the store"));
+            "the same for each principal of --auth-token-file or --oauth-issuer, on all nodes that share the store"));
 
     static final Knob<Integer> PRINCIPAL_SHARE = serve(Knob.number(
             "--principal-share",
@@ -304,7 +332,7 @@ final class Knobs {
             "1",
             "100",
             "how much of the calls, connections, COMMAND's processes, history and memory for requests one principal of"
-                    + " --auth-token-file may have; 100 where there is only one"));
+                    + " --auth-token-file or --oauth-issuer may have; 100 where there is only one"));
 
     static final Knob<Integer> MAX_CALLS = serve(
             Knob.number("--max-calls", "N", NodeLimits.DEFAULT.runningCalls(), "1", MOST, "calls that run at once"));
@@ -397,6 +425,7 @@ final class Knobs {
             LOG_LEVEL,
             ACCESS_LOG,
             AUTH_TOKEN_FILE,
+            OAUTH_ISSUER,
             INSECURE,
             TLS_CERT,
             TLS_KEY,

@@ -59,17 +59,7 @@ record ServeOptions(
                     "--forward-header needs a store of this gateway's own: a request that another"
                             + " gateway passes on through Redis comes without its headers");
         }
-        if (settings.isGiven(Knobs.AUTH_TOKEN_FILE)) {
-            settings.refuse(
-                    " serves who has no token, and --auth-token-file only who has one: give one of them",
-                    Knobs.INSECURE);
-        } else {
-            settings.refuse(
-                    " is for the principals of --auth-token-file, which is not given",
-                    Knobs.MAX_PRINCIPAL_SESSIONS,
-                    Knobs.PRINCIPAL_SHARE,
-                    Knobs.CONSOLE_OPERATOR);
-        }
+        checkTokens(settings);
         if (settings.isGiven(Knobs.TLS_CERT) != settings.isGiven(Knobs.TLS_KEY)) {
             throw new IllegalArgumentException("--tls-cert and --tls-key belong together: give both, or none");
         }
@@ -90,27 +80,43 @@ record ServeOptions(
         return new ServeOptions(name, settings, limits, httpSse(prefix(name), settings), store, server);
     }
 
+    /** Of which tokens callers are known, if they are. */
+    private static void checkTokens(KnobValues settings) {
+        boolean oauth = settings.isGiven(Knobs.OAUTH_ISSUER);
+        if (oauth) {
+            settings.refuse(" does not go with --oauth-issuer: give one of them", Knobs.AUTH_TOKEN_FILE);
+            if (settings.get(Knobs.FORWARD_HEADER).stream().anyMatch("Authorization"::equalsIgnoreCase)) {
+                throw new IllegalArgumentException("--forward-header must not be Authorization with --oauth-issuer: a"
+                        + " token that was made for this server goes to no other");
+            }
+        } else {
+            settings.refuse(" is for --oauth-issuer, which is not given", Knobs.OAUTH_AUDIENCE, Knobs.OAUTH_SCOPE);
+        }
+        if (oauth || settings.isGiven(Knobs.AUTH_TOKEN_FILE)) {
+            settings.refuse(
+                    " serves who has no token, and " + (oauth ? Knobs.OAUTH_ISSUER : Knobs.AUTH_TOKEN_FILE).name()
+                            + " only who has one: give one of them",
+                    Knobs.INSECURE);
+        } else {
+            settings.refuse(
+                    " is for the principals of --auth-token-file or --oauth-issuer, and neither is given",
+                    Knobs.MAX_PRINCIPAL_SESSIONS,
+                    Knobs.PRINCIPAL_SHARE,
+                    Knobs.CONSOLE_OPERATOR);
+        }
+    }
+
     private static String prefix(String name) {
         return name.isEmpty() ? "" : "/" + name;
     }
 
     private static Optional<HttpSseOptions> httpSse(String prefix, KnobValues settings) {
         if (settings.get(Knobs.NO_SSE)) {
-            settings.refuse(
-                    " is for HTTP+SSE, which --no-sse switches off",
-                    Knobs.SSE_PATH,
-                    Knobs.MESSAGE_PATH,
-                    Knobs.SSE_RECONNECT_GRACE,
-                    Knobs.BASE_URL);
+            refuseOfSse(settings, " is for HTTP+SSE, which --no-sse switches off");
             return Optional.empty();
         }
         if (settings.get(Knobs.PROTOCOLS).equals("modern")) {
-            settings.refuse(
-                    " is for clients with sessions, of which --protocols modern serves none",
-                    Knobs.SSE_PATH,
-                    Knobs.MESSAGE_PATH,
-                    Knobs.SSE_RECONNECT_GRACE,
-                    Knobs.BASE_URL);
+            refuseOfSse(settings, " is for clients with sessions, of which --protocols modern serves none");
             return Optional.empty();
         }
         List<Knob<String>> paths = List.of(Knobs.PATH, Knobs.SSE_PATH, Knobs.MESSAGE_PATH);
@@ -126,6 +132,13 @@ record ServeOptions(
                 prefix + settings.get(Knobs.MESSAGE_PATH),
                 settings.get(Knobs.SSE_RECONNECT_GRACE),
                 settings.find(Knobs.BASE_URL).orElse("")));
+    }
+
+    private static void refuseOfSse(KnobValues settings, String why) {
+        settings.refuse(why, Knobs.SSE_PATH, Knobs.MESSAGE_PATH, Knobs.SSE_RECONNECT_GRACE);
+        if (!settings.isGiven(Knobs.OAUTH_ISSUER)) {
+            settings.refuse(why, Knobs.BASE_URL);
+        }
     }
 
     <T> T get(Knob<T> knob) {

@@ -60,6 +60,7 @@ final class Service {
      *
      * @param names host names by which it may be called, beside those that are allowed
      * @param isLocal whether only this machine can reach it
+     * @param authenticator tells for a server who asks
      * @param connections those of its HTTP server
      * @param engines of many servers; nothing where there is one
      * @param watches who hears of the sessions of a server, by its name
@@ -69,7 +70,7 @@ final class Service {
     record Node(
             List<String> names,
             boolean isLocal,
-            Authenticator authenticator,
+            Function<ServeOptions, Authenticator> authenticator,
             Quota connections,
             ByteBudget budget,
             Optional<EngineGroup> engines,
@@ -79,7 +80,7 @@ final class Service {
         /** The edge of a server here. */
         EdgeOptions edge(ServeOptions options, ForwardedHeaders forwarded) {
             return options.edge(names, forwarded).toBuilder()
-                    .authenticator(authenticator)
+                    .authenticator(authenticator.apply(options))
                     .connections(Optional.of(connections))
                     .build();
         }

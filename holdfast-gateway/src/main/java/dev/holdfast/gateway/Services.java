@@ -14,6 +14,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Executors;
+import java.util.function.Function;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -27,7 +28,7 @@ final class Services {
 
     private final Service.Node node;
     private final WebServer web;
-    private final StatusPages.Guard guard;
+    private final Function<ServeOptions, StatusPages.Guard> guard;
     private final Executor threads = Executors.newCachedThreadPool(DaemonThreads.numbered("holdfast-server-"));
     private final Map<String, Slot> slots = new ConcurrentHashMap<>();
     private boolean ended;
@@ -35,9 +36,9 @@ final class Services {
     /**
      * None yet.
      *
-     * @param guard shows why a server is not served to those whom the gateway serves
+     * @param guard shows why a server is not served to those whom it would serve
      */
-    Services(Service.Node node, WebServer web, StatusPages.Guard guard) {
+    Services(Service.Node node, WebServer web, Function<ServeOptions, StatusPages.Guard> guard) {
         this.node = node;
         this.web = web;
         this.guard = guard;
@@ -72,6 +73,7 @@ final class Services {
         web.serve(options.name(), service.endpoint(), options.paths());
         Slot slot = new Slot(options.name());
         slot.service = Optional.of(service);
+        slot.wanted = Optional.of(options);
         slots.put(options.name(), slot);
         return service;
     }
@@ -93,6 +95,14 @@ final class Services {
         Map<String, String> failed = new ConcurrentHashMap<>();
         slots.forEach((name, slot) -> slot.failure.ifPresent(why -> failed.put(name, slot.shown(why))));
         return failed;
+    }
+
+    /** What is asked for at the path of an MCP endpoint. */
+    Optional<ServeOptions> at(String path) {
+        return slots.values().stream()
+                .flatMap(slot -> slot.wanted.stream())
+                .filter(options -> options.path().equals(path))
+                .findFirst();
     }
 
     private Stream<Service> all() {
@@ -219,7 +229,8 @@ final class Services {
             }
             if (service.isEmpty()) {
                 String told = "the server " + name + " did not start: " + shown(why);
-                options.ifPresent(next -> web.serve(name, new StatusPages.Unserved(guard, told), next.paths()));
+                options.ifPresent(
+                        next -> web.serve(name, new StatusPages.Unserved(guard.apply(next), told), next.paths()));
             }
             return differs;
         }

@@ -76,12 +76,20 @@ class CommandLineTest {
                 "serve --max-children 5            | --max-children is for the processes of COMMAND, and none is given: put it behind --",
                 "serve --show-child-errors         | --show-child-errors is for the processes of COMMAND, and none is given: put it behind --",
                 "serve --start-timeout 5s          | '--start-timeout is for COMMAND or --upstream, and neither is given'",
+                "serve --principal-share 60        | '--principal-share is for the principals of --auth-token-file or --oauth-issuer, and neither is given'",
+                "serve --max-principal-sessions 5  | '--max-principal-sessions is for the principals of --auth-token-file or --oauth-issuer, and neither is given'",
                 "serve --console perhaps           | --console must be one of on, off, not perhaps",
-                "serve --console-operator ann      | '--console-operator is for the principals of --auth-token-file, which is not given'",
+                "serve --console-operator ann      | '--console-operator is for the principals of --auth-token-file or --oauth-issuer, and neither is given'",
                 "serve --path /console             | --path must be of letters, digits and ._~- between single '/', and not /healthz, /stats, /metrics or /console: /console",
-                "serve --principal-share 60        | '--principal-share is for the principals of --auth-token-file, which is not given'",
-                "serve --max-principal-sessions 5  | '--max-principal-sessions is for the principals of --auth-token-file, which is not given'",
                 "serve --insecure --auth-token-file f | '--insecure serves who has no token, and --auth-token-file only who has one: give one of them'",
+                "serve --insecure --oauth-issuer https://a | '--insecure serves who has no token, and --oauth-issuer only who has one: give one of them'",
+                "serve --auth-token-file f --oauth-issuer https://a | '--auth-token-file does not go with --oauth-issuer: give one of them'",
+                "serve --oauth-issuer http://a.example | --oauth-issuer must be as in https://login.example/realm, with http on this machine only, not http://a.example",
+                "serve --oauth-issuer https://a?b=c | --oauth-issuer must be as in https://login.example/realm, with http on this machine only, not https://a?b=c",
+                "serve --oauth-audience a          | --oauth-audience is for --oauth-issuer, which is not given",
+                "serve --oauth-scope a             | --oauth-scope is for --oauth-issuer, which is not given",
+                "serve --oauth-issuer https://a --oauth-scope a\"b | --oauth-scope must be of printable ASCII without blanks, \" and \\, up to 1024 characters together, not a\"b",
+                "serve --oauth-issuer https://a --upstream http://b/ --forward-header X,authorization | '--forward-header must not be Authorization with --oauth-issuer: a token that was made for this server goes to no other'",
                 "serve --max-children 0            | --max-children must be 1 to 10000000, not 0",
                 "serve --max-request-size 2g       | --max-request-size must be 1 to 1g, not 2g",
                 "serve --max-request-size 0        | --max-request-size must be 1 to 1g, not 0",
@@ -147,7 +155,7 @@ class CommandLineTest {
                 "serve --config f --sse-path /a    | --sse-path does not go with --config, whose servers are at /NAME/mcp and /NAME/sse",
                 "serve --config f --upstream http://a/ | --upstream does not go with --config: say it in the file, for each server",
                 "serve --config f --forward-header A   | --forward-header does not go with --config: say it in the file, for each server",
-                "serve --config f --principal-share 9  | --principal-share is for the principals of --auth-token-file, which is not given",
+                "serve --config f --principal-share 9  | --principal-share is for the principals of --auth-token-file or --oauth-issuer, and neither is given",
                 "connect                           | the URL is missing; usage: holdfast connect [OPTIONS] URL",
                 "connect ftp://a/mcp               | '''ftp://a/mcp'' is no URL with http or https'",
                 "connect http://me:secret@a/mcp    | the URL must carry no credentials: they are given by --header-file",
@@ -228,8 +236,9 @@ class CommandLineTest {
     void anAddressThatOthersCanReachIsNotServedToWhoeverComes() {
         assertThat(run("serve", "--host", "0.0.0.0", "--port", "0")).isEqualTo(1);
         assertThat(err)
-                .hasToString("holdfast: others can reach 0.0.0.0: give them tokens by --auth-token-file,"
-                        + " or serve whoever comes by --insecure" + System.lineSeparator());
+                .hasToString(
+                        "holdfast: others can reach 0.0.0.0: give them tokens by --auth-token-file or --oauth-issuer,"
+                                + " or serve whoever comes by --insecure" + System.lineSeparator());
     }
 
     @Test
@@ -330,7 +339,15 @@ class CommandLineTest {
                         "--start-timeout=")
                 .contains("default: 30s)", "--drain-timeout=", "default: 20s)", "--log-level=", "default: info)")
                 .contains("--access-log=", "by default sessions at --log-level info, calls at debug")
-                .contains("--config=", "--auth-token-file=", "--insecure", "--allowed-host=", "--allowed-origin=")
+                .contains(
+                        "--config=",
+                        "--auth-token-file=",
+                        "--oauth-issuer=",
+                        "--oauth-audience=",
+                        "--oauth-scope=",
+                        "--insecure",
+                        "--allowed-host=",
+                        "--allowed-origin=")
                 .contains("--max-sessions=", "default: 10000)", "--max-principal-sessions=", "default: 1000)")
                 .contains(
                         "--upstream=",

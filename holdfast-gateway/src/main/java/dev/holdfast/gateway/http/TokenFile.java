@@ -67,13 +67,16 @@ public final class TokenFile implements Authenticator {
         if (credentials.isEmpty()) {
             return new Stranger();
         }
-        String first = credentials.get(0).strip();
-        if (credentials.size() > 1 || !first.toLowerCase(Locale.ROOT).startsWith(BEARER)) {
-            return new WrongToken();
-        }
-        Optional<String> principal =
-                tokens.principal(first.substring(BEARER.length()).strip());
+        Optional<String> principal = bearer(credentials).flatMap(tokens::principal);
         return principal.isPresent() ? new Known(principal.get()) : new WrongToken();
+    }
+
+    /** The token in the headers {@code Authorization} of a request; empty where that is not what they hold. */
+    static Optional<String> bearer(List<String> credentials) {
+        String first = credentials.get(0).strip();
+        return credentials.size() > 1 || !first.toLowerCase(Locale.ROOT).startsWith(BEARER)
+                ? Optional.empty()
+                : Optional.of(first.substring(BEARER.length()).strip());
     }
 
     /** Reads the file again if it has changed. While its content is faulty, the tokens stay as they were. */

@@ -222,7 +222,7 @@ public final class WebServer {
      */
     public void start(StatusPages pages) {
         context.setErrorHandler(errors);
-        pages.servlets().forEach((path, page) -> context.addServlet(holder(path, page), path));
+        pages.servlets().forEach(this::page);
         context.addServlet(holder("unknown", new UnknownPath()), "/");
         requests.setHandler(context);
         server.setHandler(isSecured ? new SecuredOnly(requests) : requests);
@@ -231,6 +231,11 @@ public final class WebServer {
         } catch (Exception e) {
             throw new IllegalStateException("the HTTP server did not start", e);
         }
+    }
+
+    /** Serves something beside the endpoints and the pages, before the start. */
+    public void page(String path, HttpServlet page) {
+        context.addServlet(holder(path, page), path);
     }
 
     private static ServletHolder holder(String name, HttpServlet servlet) {

@@ -1,0 +1,63 @@
+package dev.holdfast.gateway;
+
+import dev.holdfast.gateway.http.AccessTokens;
+import dev.holdfast.gateway.http.IssuerKeys;
+import dev.holdfast.gateway.http.ProtectedResource;
+import dev.holdfast.servlet.Authenticator;
+import java.net.URI;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Supplier;
+
+/** The gateway as a resource server of OAuth: each of its endpoints is a resource, for which a token is made. */
+final class OAuthServer {
+    private final URI issuer;
+    private final Supplier<String> root;
+    private final IssuerKeys keys;
+
+    /**
+     * One that takes tokens of an issuer.
+     *
+     * @param root the URL of the gateway on this machine
+     */
+    OAuthServer(String issuer, Supplier<String> root) {
+        this.issuer = URI.create(issuer);
+        this.root = root;
+        this.keys = new IssuerKeys(this.issuer, System::nanoTime);
+    }
+
+    IssuerKeys keys() {
+        return keys;
+    }
+
+    Authenticator authenticator(ServeOptions server) {
+        return new AccessTokens(resource(server), keys);
+    }
+
+    /** Whether it is said by which URL others reach a server. */
+    boolean isNamed(ServeOptions server) {
+        return base(server).filter(base -> !base.startsWith("/")).isPresent();
+    }
+
+    private static Optional<String> base(ServeOptions server) {
+        return server.settings().find(Knobs.BASE_URL);
+    }
+
+    /** What clients are told of a server; of the gateway where it has many, for its pages. */
+    ProtectedResource resource(ServeOptions server) {
+        String base = base(server).orElse("");
+        String before = isNamed(server) ? base : root.get() + base;
+        boolean many = server.name().isEmpty() && server.settings().isGiven(Knobs.CONFIG);
+        String path = many || server.path().equals("/") ? "" : server.path();
+        List<String> audiences = server.get(Knobs.OAUTH_AUDIENCE);
+        // a client may write a URL without a path with a slash at its end
+        Set<String> urls = path.isEmpty() ? Set.of(before, before + "/") : Set.of(before + path);
+        return new ProtectedResource(
+                issuer,
+                URI.create(before + path),
+                URI.create(before + ProtectedResource.WELL_KNOWN + path),
+                audiences.isEmpty() ? urls : Set.copyOf(audiences),
+                server.get(Knobs.OAUTH_SCOPE));
+    }
+}
