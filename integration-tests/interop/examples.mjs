@@ -17,6 +17,8 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const springJar = example => join(ROOT, 'examples', example, 'target/weather-server.jar');
 const REPORT = join(ROOT, 'integration-tests/interop/java-sdk-920');
 const REPORT_JAR = join(REPORT, 'target/gateway.jar');
+const LOGIN = join(ROOT, 'integration-tests/interop/authorization-server');
+const LOGIN_JAR = join(LOGIN, 'target/authorization-server.jar');
 const BUILD_MS = 300_000;
 const CALLS = 10;
 
@@ -141,6 +143,20 @@ export async function startJavaSdk920(change) {
   const classPath = [classes, join(folder, 'lib/*')].join(':');
   const command = ['java', '-cp', classPath, 'com.example.gateway.GatewayApplication', `--server.port=${port}`];
   return Object.assign(await serve(port, folder, command, command), { jars });
+}
+
+/** Builds Spring Authorization Server with its users where it is missing. */
+export async function buildAuthorizationServer() {
+  if (!statSync(LOGIN_JAR, { throwIfNoEntry: false })) await maven([], LOGIN);
+}
+
+/** Serves it until `stop()`. */
+export async function startAuthorizationServer(properties = {}) {
+  const port = await freePort();
+  const settings = Object.entries({ 'server.port': port, ...properties }).map(([name, value]) => `--${name}=${value}`);
+  const command = ['java', '-jar', LOGIN_JAR, ...settings];
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-example-'));
+  return Object.assign(await serve(port, folder, command, command), { issuer: `http://127.0.0.1:${port}` });
 }
 
 /** A new folder with the classes of an executable jar, and its libraries in `lib`. */
