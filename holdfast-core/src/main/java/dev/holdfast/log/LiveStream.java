@@ -77,6 +77,8 @@ public final class LiveStream {
 
     /** Whether the client has surely got everything, or wants nothing more: it may be forgotten when room is needed. */
     boolean finished;
+    /** Whether it is of an earlier life, so that nobody knows what its client has of it. */
+    boolean doubted;
     /** Whether nobody will ever read it. */
     boolean abandoned;
 

@@ -483,7 +483,9 @@ public final class Streams {
         if (stream.listening || stream.finished || !isOpen(stream)) {
             return;
         }
-        doubtful.removeFirst(entry -> entry.stream == stream);
+        if (stream.doubted) {
+            doubtful.removeFirst(entry -> entry.stream == stream);
+        }
         spare(stream, step);
         delivered.addLast(new Finished(stream, now));
         deliveredBytes += stream.bytes;
@@ -508,6 +510,7 @@ public final class Streams {
         if (!stream.isNoted()) {
             spare(stream, step);
         }
+        stream.doubted = true;
         doubtful.addLast(new Finished(stream, now));
     }
 
@@ -526,11 +529,12 @@ public final class Streams {
 
     /** The client has come back to a stream that seemed delivered: its responses must not be dropped before they are. */
     public void reopen(LiveStream stream, Step step) {
-        unfinish(stream);
-        if (!stream.finished) {
+        if (!stream.finished && !stream.doubted) {
             return;
         }
         stream.finished = false;
+        stream.doubted = false;
+        unfinish(stream);
         for (KeptEvent node = stream.head; node != null; node = node.next) {
             if (node.response) {
                 rank(node, KeptEvent.HELD);
