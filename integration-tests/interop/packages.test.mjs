@@ -1,4 +1,5 @@
 // What people install, on a root or a folder that has nothing of it: installed, started, called, upgraded with its session, removed.
+// Runs alone, for it installs packages, which takes disk and processor from others.
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
