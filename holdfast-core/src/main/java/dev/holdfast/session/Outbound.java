@@ -380,8 +380,11 @@ final class Outbound {
     CompletionStage<Void> stopRunning(String cause) {
         core.log.run(step -> {
             for (LiveCall.Request request : core.requests.all()) {
+                boolean runs = request.open() && !request.stopped();
                 fail(request, cause, step);
-                request.stop(step);
+                if (runs) {
+                    request.stop(step);
+                }
             }
         });
         return core.log.settledUnlessStuck();
