@@ -204,12 +204,14 @@ sealed interface StoreChoice {
      *
      * @param store where, not open yet
      * @param node this node among those that share it
+     * @param waits whether a start waits for it; one of a server among others is tried again, and holds up none of them
      * @param password its password, unless that is in the address
      * @param sentinelPassword the password of its sentinels, if they have one
      */
     record Redis(
             RedisStoreBuilder store,
             Node node,
+            boolean waits,
             Optional<PasswordFile> password,
             Optional<PasswordFile> sentinelPassword)
             implements StoreChoice {
@@ -225,7 +227,7 @@ sealed interface StoreChoice {
         private static final Duration PAUSE = Duration.ofMillis(500);
 
         Redis(RedisStoreBuilder store, Node node) {
-            this(store, node, Optional.empty(), Optional.empty());
+            this(store, node, true, Optional.empty(), Optional.empty());
         }
 
         private static Redis of(String url, KnobValues settings, String server) {
@@ -256,6 +258,7 @@ sealed interface StoreChoice {
             return new Redis(
                     builder,
                     node,
+                    server.isEmpty(),
                     password(Knobs.STORE_PASSWORD_FILE, settings, URLDecoder.decode(user.replace("+", "%2B"), UTF_8)),
                     password(Knobs.SENTINEL_PASSWORD_FILE, settings, DEFAULT_USER));
         }
@@ -286,7 +289,8 @@ sealed interface StoreChoice {
             password.ifPresent(file -> file.give(store::credentials));
             sentinelPassword.ifPresent(file -> file.give(store::sentinelCredentials));
             try {
-                RedisStore open = awaited(store.belongsTo(owner.name(), owner.words()));
+                RedisStoreBuilder own = store.belongsTo(owner.name(), owner.words());
+                RedisStore open = waits ? awaited(own) : own.open();
                 Durability survives = open.promise().durability();
                 return new Open(open, () -> new StoreHealth("redis", survives, OptionalLong.empty(), state(open)));
             } catch (RedisStoreException e) {
