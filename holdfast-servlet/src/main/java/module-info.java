@@ -14,5 +14,6 @@ module dev.holdfast.servlet {
 
     exports dev.holdfast.servlet;
     exports dev.holdfast.servlet.console to
-            dev.holdfast.gateway;
+            dev.holdfast.gateway,
+            dev.holdfast.spring;
 }

@@ -9,6 +9,7 @@ import dev.holdfast.engine.SessionEngine;
 import dev.holdfast.json.JsonParts;
 import dev.holdfast.servlet.console.ConsoleFeed.Seen;
 import dev.holdfast.servlet.console.ConsoleFeed.Subject;
+import java.lang.ref.SoftReference;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -26,7 +27,6 @@ import java.util.function.Supplier;
 import java.util.stream.Collector;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 
 /**
  * What the page of the console shows, as JSON. It looks at all sessions only when somebody asks, and for a part of the time at most:
@@ -38,6 +38,7 @@ public final class Console {
     /** Of so many seconds one is spent on looking, at most. */
     private static final int PART = 50;
 
+    private static final int MOST_PARKED = 10_000;
     private static final int MOST_ROWS = 200;
     private static final int MOST_STREAMS = 100;
     private static final int MOST_NEWS = 300;
@@ -54,7 +55,8 @@ public final class Console {
     private final ConsoleFeed feed;
     private final InstantSource wallClock;
     private final LongSupplier clock;
-    private @Nullable Look last;
+    /** Not kept where memory is short. */
+    private SoftReference<Look> last = new SoftReference<>(null);
 
     /**
      * A console.
@@ -237,11 +239,15 @@ public final class Console {
         return named(server)
                 .map(found -> found.engine.terminate(session, viewer::sees))
                 .orElseGet(() -> CompletableFuture.completedFuture(Termination.UNKNOWN))
-                .whenComplete((done, failure) -> forget());
+                .whenComplete((done, failure) -> {
+                    if (failure != null || done == Termination.ENDED) {
+                        forget();
+                    }
+                });
     }
 
     private synchronized void forget() {
-        last = null;
+        last.clear();
     }
 
     private Optional<Server> named(String name) {
@@ -251,7 +257,7 @@ public final class Console {
     /** One thread looks, and others wait for it. */
     private synchronized Look look() {
         long now = clock.getAsLong();
-        Look before = last;
+        Look before = last.get();
         if (before != null && before.counts(now)) {
             return before;
         }
@@ -262,6 +268,7 @@ public final class Console {
             server.engine.sessions().map(session -> Row.of(server, session)).forEach(rows::add);
             server.engine
                     .parkedSessions()
+                    .limit(MOST_PARKED)
                     .map(session -> Row.of(server, session))
                     .forEach(rows::add);
             told.add(json(server));
@@ -286,7 +293,7 @@ public final class Console {
                 })));
         long done = clock.getAsLong();
         Look next = new Look(done, done - now, rows, "[" + String.join(",", told) + "]", children);
-        last = next;
+        last = new SoftReference<>(next);
         return next;
     }
 

@@ -58,6 +58,8 @@ public final class ConsoleFeed {
 
         private int count = 1;
         private Optional<String> owner;
+        /** The last number that there was when its owner became known later than it happened; else 0. */
+        private long known;
 
         private Entry(
                 long number, long at, Subject subject, Kind kind, String detail, boolean rest, Optional<String> owner) {
@@ -128,14 +130,22 @@ public final class ConsoleFeed {
     /** Whose the sessions are that there are now; those that have ended keep the owner that they had. */
     synchronized void owners(Map<Subject, String> now) {
         owners = now;
-        entries.forEach(entry -> entry.owner = entry.owner.or(() -> Optional.ofNullable(now.get(entry.subject))));
+        for (Entry entry : entries) {
+            String owner = entry.owner.isEmpty() ? now.get(entry.subject) : null;
+            if (owner != null) {
+                entry.owner = Optional.of(owner);
+                entry.known = last;
+            }
+        }
     }
 
-    /** What happened after the entry of a number, and what may have counted on since, in order. */
+    /** What happened after the entry of a number, what may have counted on since, and whose owner was not known then, in order. */
     synchronized List<Seen> after(long number) {
         long counting = clock.millis() - 5 * SECOND;
         return entries.stream()
-                .filter(entry -> entry.number > number || (entry.rest && entry.at >= counting))
+                .filter(entry -> entry.number > number
+                        || (entry.known > 0 && entry.known >= number)
+                        || (entry.rest && entry.at >= counting))
                 .map(Entry::seen)
                 .toList();
     }
