@@ -284,11 +284,11 @@ final class Knobs {
             "on",
             "off"));
 
-    static final Knob<List<String>> CONSOLE_OPERATOR = serve(Knob.names(
+    static final Knob<List<String>> CONSOLE_OPERATOR = serve(Knob.texts(
             "--console-operator",
             "PRINCIPAL",
             "principals of --auth-token-file or --oauth-issuer who see and end the sessions of all on /console; others see"
-                    + " their own"));
+                    + " their own; may be given more than once"));
 
     static final Knob<Boolean> SHOW_CHILD_ERRORS = serve(Knob.toggle(
             "--show-child-errors",
