@@ -9,6 +9,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.LongSupplier;
 import org.eclipse.jetty.http2.HTTP2Cipher;
 import org.eclipse.jetty.util.ssl.SslContextFactory;
@@ -35,7 +36,9 @@ public final class TlsFiles {
 
     private TlsIdentity identity;
     private List<ByteBuffer> seen;
-    private boolean noticed;
+    /** Whether clients refused the certificate when its end was told of last. */
+    private Optional<Boolean> noticed = Optional.empty();
+
     private String trouble = "";
     /** For lines about this trouble. */
     private LogThrottle complaints;
@@ -113,7 +116,7 @@ public final class TlsFiles {
             throw e;
         }
         identity = next;
-        noticed = false;
+        noticed = Optional.empty();
         log.info("{} was read again: the certificate is valid until {}", certificate, end());
     }
 
@@ -129,14 +132,15 @@ public final class TlsFiles {
         return identity.certificate().getNotAfter().toInstant();
     }
 
-    /** Says once of a certificate that clients refuse it, or will do so soon. */
+    /** Says of a certificate that clients will refuse it soon, and that they do, once each. */
     private void tellOfEnd() {
         Instant from = identity.certificate().getNotBefore().toInstant();
         Duration life = Duration.between(from, end());
         Instant late = end().minus(life.compareTo(NOTICE) < 0 ? life.dividedBy(10) : NOTICE);
         Instant now = time.instant();
-        if (!noticed && (now.isBefore(from) || now.isAfter(late))) {
-            noticed = true;
+        boolean refused = now.isBefore(from) || now.isAfter(end());
+        if ((refused || now.isAfter(late)) && !noticed.equals(Optional.of(refused))) {
+            noticed = Optional.of(refused);
             log.warn(
                     "{}: the certificate is valid from {} to {}, and clients refuse it before and after",
                     certificate,

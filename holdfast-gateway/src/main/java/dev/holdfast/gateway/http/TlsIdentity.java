@@ -11,6 +11,7 @@ import java.security.KeyFactory;
 import java.security.KeyStore;
 import java.security.NoSuchAlgorithmException;
 import java.security.PrivateKey;
+import java.security.ProviderException;
 import java.security.PublicKey;
 import java.security.Signature;
 import java.security.cert.CertificateException;
@@ -219,7 +220,7 @@ record TlsIdentity(X509Certificate certificate, KeyStore store) {
             signature.initVerify(owner);
             signature.update(text);
             return signature.verify(signed);
-        } catch (GeneralSecurityException e) {
+        } catch (GeneralSecurityException | ArithmeticException | ProviderException e) {
             return false;
         }
     }

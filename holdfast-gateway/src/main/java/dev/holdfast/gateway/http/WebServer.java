@@ -327,7 +327,8 @@ public final class WebServer {
 
         @Override
         public boolean handle(Request request, Response response, Callback callback) throws Exception {
-            if (request.isSecure()) {
+            // the URL of a request may claim https
+            if (request.getConnectionMetaData().getConnection().getEndPoint().isSecure()) {
                 return super.handle(request, response, callback);
             }
             response.setStatus(HttpStatus.BAD_REQUEST_400);
