@@ -1,6 +1,7 @@
 package dev.holdfast.gateway;
 
 import dev.holdfast.ByteBudget;
+import dev.holdfast.LogThrottle;
 import dev.holdfast.Quota;
 import dev.holdfast.Refusal;
 import dev.holdfast.SessionLifecycleListener;
@@ -140,8 +141,8 @@ final class Gateway {
         oauth.ifPresent(server -> {
             web.page(
                     ProtectedResource.WELL_KNOWN + "/*",
-                    new ProtectedResource.Metadata(
-                            at -> (at.isEmpty() ? Optional.of(options) : services.at(at)).map(server::resource)));
+                    new ProtectedResource.Metadata(at -> (at.isEmpty() ? Optional.of(options) : services.at(at))
+                            .map(found -> server.resource(found, at.isEmpty() ? found.path() : at))));
             server.keys().begin();
             every(KEYS_MILLIS, server.keys()::refresh);
         });
@@ -225,7 +226,16 @@ final class Gateway {
     }
 
     private void every(long millis, Runnable task) {
-        Future<?> unused = reloads.scheduleWithFixedDelay(task, millis, millis, TimeUnit.MILLISECONDS);
+        LogThrottle complaints = new LogThrottle(1, System::nanoTime);
+        Runnable again = () -> {
+            try {
+                task.run();
+            } catch (RuntimeException e) {
+                // else it would never run again
+                complaints.write(more -> log.error("nobody expected this; it is tried again{}", more, e));
+            }
+        };
+        Future<?> unused = reloads.scheduleWithFixedDelay(again, millis, millis, TimeUnit.MILLISECONDS);
     }
 
     /** Serves what the file says. */

@@ -31,8 +31,17 @@ final class OAuthServer {
         return keys;
     }
 
+    /** Over HTTP+SSE the path that a client knows is another one, and a resource of its own. */
     Authenticator authenticator(ServeOptions server) {
-        return new AccessTokens(resource(server), keys);
+        Authenticator mcp = new AccessTokens(resource(server, server.path()), keys);
+        return server.httpSse()
+                .<Authenticator>map(sse -> {
+                    Authenticator older = new AccessTokens(resource(server, sse.path()), keys);
+                    Set<String> paths = Set.of(sse.path(), sse.messagePath());
+                    return request -> (paths.contains(request.getServletPath().replaceFirst("/$", "")) ? older : mcp)
+                            .authenticate(request);
+                })
+                .orElse(mcp);
     }
 
     /** Whether it is said by which URL others reach a server. */
@@ -44,12 +53,16 @@ final class OAuthServer {
         return server.settings().find(Knobs.BASE_URL);
     }
 
-    /** What clients are told of a server; of the gateway where it has many, for its pages. */
-    ProtectedResource resource(ServeOptions server) {
+    /**
+     * What clients are told of a server; of the gateway where it has many, for its pages.
+     *
+     * @param endpoint where its clients begin: the path of its MCP endpoint, or that of HTTP+SSE
+     */
+    ProtectedResource resource(ServeOptions server, String endpoint) {
         String base = base(server).orElse("");
         String before = isNamed(server) ? base : root.get() + base;
         boolean many = server.name().isEmpty() && server.settings().isGiven(Knobs.CONFIG);
-        String path = many || server.path().equals("/") ? "" : server.path();
+        String path = many || endpoint.equals("/") ? "" : endpoint;
         List<String> audiences = server.get(Knobs.OAUTH_AUDIENCE);
         // a client may write a URL without a path with a slash at its end
         Set<String> urls = path.isEmpty() ? Set.of(before, before + "/") : Set.of(before + path);

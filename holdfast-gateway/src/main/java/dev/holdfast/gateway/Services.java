@@ -97,11 +97,14 @@ final class Services {
         return failed;
     }
 
-    /** What is asked for at the path of an MCP endpoint. */
+    /** What is asked for at the path where its clients begin. */
     Optional<ServeOptions> at(String path) {
         return slots.values().stream()
                 .flatMap(slot -> slot.wanted.stream())
-                .filter(options -> options.path().equals(path))
+                .filter(options -> options.path().equals(path)
+                        || options.httpSse()
+                                .filter(sse -> sse.path().equals(path))
+                                .isPresent())
                 .findFirst();
     }
 

@@ -126,6 +126,36 @@ class OAuthTest {
     }
 
     @Test
+    void theEndpointOfHttpSseIsAResourceOfItsOwn() {
+        try (TestGateway gateway = gateway()) {
+            URI mcp = gateway.url();
+            URI sse = mcp.resolve("/sse");
+            HttpPeer anybody = new HttpPeer(sse);
+
+            HttpResponse<Stream<String>> refused = Wait.until(anybody.listened());
+            assertThat(refused.statusCode()).isEqualTo(401);
+            assertThat(refused.headers().firstValue(CHALLENGE).orElse("")).contains(place(sse));
+            assertThat(anybody.get("/.well-known/oauth-protected-resource/sse")
+                            .body()
+                            .replace("\\/", "/"))
+                    .contains("\"resource\":\"" + sse + "\"");
+            HttpPeer alice = anybody.with(AUTHORIZATION, token("alice", mcp));
+            assertThat(Wait.until(alice.listened()).statusCode()).isEqualTo(401);
+            try (Stream<String> lines = Wait.until(
+                            anybody.with(AUTHORIZATION, token("alice", sse)).listened())
+                    .body()) {
+                String endpoint = lines.filter(line -> line.startsWith("data:"))
+                        .findFirst()
+                        .orElseThrow()
+                        .substring("data:".length())
+                        .strip();
+                assertThat(asked(sse.resolve(endpoint), token("alice", sse)).statusCode())
+                        .isEqualTo(202);
+            }
+        }
+    }
+
+    @Test
     void aStrangerLearnsWhereTheMetadataIsAndWhichScopesItNeeds() {
         try (TestGateway gateway = gateway("--oauth-scope", "files:read,files:write")) {
             URI url = gateway.url();
@@ -488,7 +518,8 @@ class OAuthTest {
                 "--path",
                 "/");
 
-        assertThat(new OAuthServer("https://login.example/realm", () -> "http://localhost:1").resource(options))
+        assertThat(new OAuthServer("https://login.example/realm", () -> "http://localhost:1")
+                        .resource(options, options.path()))
                 .satisfies(resource -> {
                     assertThat(resource.url()).hasToString("http://localhost:1/tools");
                     assertThat(resource.metadata())

@@ -8,12 +8,14 @@ import com.nimbusds.jose.jwk.source.JWKSource;
 import com.nimbusds.jose.proc.SecurityContext;
 import com.nimbusds.jose.util.JSONObjectUtils;
 import dev.holdfast.LogThrottle;
+import java.io.ByteArrayOutputStream;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
 import java.text.ParseException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -44,6 +46,7 @@ public final class IssuerKeys implements JWKSource<SecurityContext> {
     static final Duration PAUSE = Duration.ofSeconds(5);
 
     private static final long ANSWER_SECONDS = 5;
+    private static final int MOST_BYTES = 1 << 20;
     private static final String OPENID = "/.well-known/openid-configuration";
     private static final Pattern LOOPBACK = Pattern.compile("localhost|127(\\.\\d{1,3}){3}|\\[::1]");
 
@@ -215,14 +218,22 @@ public final class IssuerKeys implements JWKSource<SecurityContext> {
         HttpRequest request = HttpRequest.newBuilder(place)
                 .header("Accept", "application/json")
                 .build();
-        CompletableFuture<HttpResponse<String>> answer = http.sendAsync(request, BodyHandlers.ofString());
+        ByteArrayOutputStream body = new ByteArrayOutputStream();
+        CompletableFuture<HttpResponse<Void>> answer = http.sendAsync(
+                request,
+                BodyHandlers.ofByteArrayConsumer(part -> part.ifPresent(bytes -> {
+                    if (body.size() + bytes.length > MOST_BYTES) {
+                        throw new IllegalStateException("it has more than 1 MiB");
+                    }
+                    body.writeBytes(bytes);
+                })));
         // the whole of it, where a timeout of the request would be for its head
         CompletableFuture.delayedExecutor(ANSWER_SECONDS, TimeUnit.SECONDS).execute(() -> answer.cancel(true));
         return answer.thenApply(response -> {
             if (response.statusCode() != 200) {
                 throw new IllegalStateException("status " + response.statusCode());
             }
-            return response.body();
+            return body.toString(StandardCharsets.UTF_8);
         });
     }
 
