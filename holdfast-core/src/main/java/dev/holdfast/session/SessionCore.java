@@ -228,13 +228,14 @@ public abstract class SessionCore {
         if (question.ping() || !call.rerunnable()) {
             return false;
         }
+        KeptEvent node = question.node();
         Optional<RecordChange> change = call.keepAnswer(
                 host.messages
                         .answer(answer.requiredId(), answer.bytes())
-                        .flatMap(given ->
-                                host.messages.asked(question.node().event.bytes()))
-                        // which of two equal ones the next run asks first, nobody knows
+                        .flatMap(given -> host.messages.asked(node.event.bytes()))
+                        // answers are given in the order of questions: none before an equal one that is older
                         .filter(asked -> requests.askedFor(call).stream()
+                                .filter(other -> other.event.offset() < node.event.offset())
                                 .flatMap(other -> host.messages.asked(other.event.bytes()).stream())
                                 .noneMatch(other -> Arrays.equals(asked, other)))
                         .map(asked -> new Rerun.Answer(asked, answer.bytes())),

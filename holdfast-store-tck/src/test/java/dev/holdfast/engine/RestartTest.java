@@ -407,6 +407,20 @@ class RestartTest {
     }
 
     @Test
+    void anAnswerBeforeThatToAnEqualOlderQuestionIsNotGivenToAnother() {
+        bed.backend.harmless = "tools/call";
+        bed.post(session, 1);
+        asks("who", 1);
+        asks("who", 2);
+        assertThat(answers("Bob", 2)).isTrue();
+        assertThat(answers("Ann", 1)).isTrue();
+        restart();
+        asks("who", 10);
+        assertThat(backend().heard).containsExactly("tools/call 1");
+        backend().call(1).respond();
+    }
+
+    @Test
     void behindAnAnswerThatCannotBeKeptNoneIs() {
         bed.backend.harmless = "tools/call";
         bed.post(session, 1);
