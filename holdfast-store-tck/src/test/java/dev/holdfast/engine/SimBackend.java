@@ -153,14 +153,18 @@ final class SimBackend implements Backend {
             listening.lost("it died");
         }
 
+        /** Whether a message that comes now may have been on its way when the connection was closed. */
+        private boolean wasOnItsWay() {
+            return closed && !lost && world.time.getAsLong() == closedAt;
+        }
+
         @Override
         public void call(InboundMessage request, CallSink sink) {
             String text = Wire.text(request.bytes());
             boolean replayed = replayed(text);
             Work work = new Work(request, sink, replayed);
             world.trace(() -> this + " gets " + text + (replayed ? " once more" : ""));
-            if (closed && !lost && world.time.getAsLong() == closedAt) {
-                // it was on its way when the connection was closed
+            if (wasOnItsWay()) {
                 return;
             }
             if (!replayed) {
@@ -185,6 +189,9 @@ final class SimBackend implements Backend {
             }
             RequestId id = request.requiredId();
             world.trace(() -> this + " gets " + Wire.text(request.bytes()) + " late");
+            if (wasOnItsWay()) {
+                return;
+            }
             world.check(!lost && !closed, () -> id + " was handed to a dead backend late");
             world.check(session.stands(request), () -> id + " was handed over late though nothing had accepted it");
             running.add(new Work(request, sink, true));
@@ -208,6 +215,9 @@ final class SimBackend implements Backend {
         @Override
         public void notify(InboundMessage notification) {
             String text = Wire.text(notification.bytes());
+            if (wasOnItsWay()) {
+                return;
+            }
             if (!replayed(text)) {
                 world.check(!lost && !closed, () -> text + " was handed to a dead backend");
                 session.journal(notification);
