@@ -221,7 +221,6 @@ class OAuthTest {
 
     private String bad(String kind, String audience) throws JOSEException {
         JWTClaimsSet.Builder claims = provider.claims("alice", audience);
-        RSAKey forged = IdentityProvider.key(provider.key().getKeyID());
         return switch (kind) {
             case "expired" -> provider.token(lasting(claims, Duration.ofSeconds(-31)));
             case "not yet valid" ->
@@ -236,7 +235,8 @@ class OAuthTest {
             case "of nobody" -> provider.token(claims.subject(null));
             case "of an empty subject" -> provider.token(claims.subject(""));
             case "of a long subject" -> provider.token(claims.subject("s".repeat(256)));
-            case "by another key of the same name" -> provider.token(claims, forged, JOSEObjectType.JWT);
+            case "by another key of the same name" ->
+                provider.token(claims, IdentityProvider.key(provider.key().getKeyID()), JOSEObjectType.JWT);
             case "of another type" -> provider.token(claims, provider.key(), new JOSEObjectType("dpop+jwt"));
             case "alg none" -> new PlainJWT(claims.build()).serialize();
             case "alg none with a signature" -> new PlainJWT(claims.build()).serialize() + "c2ln";

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Timeout;
 import org.springframework.context.ConfigurableApplicationContext;
 
 /** What comes of the properties on the wire: one of each kind that the transport has its own builder method for. */
-@Timeout(60)
+@Timeout(120)
 class AppliedPropertiesTest {
     private static final int SESSIONS = 4;
     private static final String PING = "{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"ping\"}";

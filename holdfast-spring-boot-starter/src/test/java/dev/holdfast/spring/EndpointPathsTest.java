@@ -8,7 +8,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.context.ConfigurableApplicationContext;
 
 /** Endpoints of every form that is taken are served. */
-@Timeout(60)
+@Timeout(120)
 class EndpointPathsTest {
     @ParameterizedTest
     @CsvSource({

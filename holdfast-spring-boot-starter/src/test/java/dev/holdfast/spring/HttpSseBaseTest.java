@@ -13,7 +13,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.context.ConfigurableApplicationContext;
 
 /** Where clients of HTTP+SSE are told to POST to. */
-@Timeout(60)
+@Timeout(120)
 class HttpSseBaseTest {
     private static ConfigurableApplicationContext start(boolean holdfast, String... properties) {
         return Applications.start(

@@ -22,7 +22,7 @@ import org.springframework.web.servlet.handler.MappedInterceptor;
 
 /** What is told of interceptors of Spring MVC, which do not see Holdfast's requests. */
 @ExtendWith(OutputCaptureExtension.class)
-@Timeout(60)
+@Timeout(120)
 class InterceptorsTest {
     /** Other tests make Holdfast complain on purpose, and its log is off. */
     static final String LOG = "--logging.level.dev.holdfast.spring=WARN";

@@ -26,7 +26,7 @@ import org.springframework.context.annotation.Import;
 import org.springframework.stereotype.Component;
 
 /** What an operator of a Spring Boot application sees: meters, and observations of calls. */
-@Timeout(60)
+@Timeout(120)
 class MetricsTest {
     private static ConfigurableApplicationContext application;
     private static int port;

@@ -20,7 +20,7 @@ import org.springframework.web.filter.ShallowEtagHeaderFilter;
         classes = MockMvcTest.Pages.class,
         properties = {"spring.ai.mcp.server.protocol=STREAMABLE"})
 @AutoConfigureMockMvc
-@Timeout(60)
+@Timeout(120)
 class MockMvcTest {
     @Configuration(proxyBeanMethods = false)
     @Import({AiApplication.class, Page.class})

@@ -26,7 +26,7 @@ import org.springframework.transaction.support.TransactionTemplate;
 
 /** Tools that read what JPA loads lazily, in an application as Spring Boot sets it up: with {@code spring.jpa.open-in-view}. */
 @ExtendWith(OutputCaptureExtension.class)
-@Timeout(60)
+@Timeout(120)
 class OpenInViewTest {
     private static final String DATABASE = "--spring.autoconfigure.exclude=";
 

@@ -58,7 +58,7 @@ import org.springframework.core.io.support.SpringFactoriesLoader;
 import org.springframework.util.ClassUtils;
 
 /** The starter in a server of the plain SDK: no Spring AI on the class path, and only what the application itself needs. */
-@Timeout(60)
+@Timeout(120)
 class PlainServerTest {
     private static final FilteredClassLoader WITHOUT = new FilteredClassLoader(
             name -> name.equals("org.springframework.security.core.context.SecurityContextHolder")

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.springframework.context.ConfigurableApplicationContext;
 
 /** A session in a folder lives on in the next application, and stays its owner's. */
-@Timeout(60)
+@Timeout(120)
 class RestartTest {
     private static ConfigurableApplicationContext start(Path folder, int port) {
         return Applications.start(

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Timeout;
 import org.springframework.context.ConfigurableApplicationContext;
 
 /** The end of an application with clients. */
-@Timeout(90)
+@Timeout(120)
 class ShutdownTest {
     private static final int LISTENERS = 50;
     private static final int CALLS = 10;

@@ -16,7 +16,7 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Import;
 
 /** What applications do with the beans of Spring AI's transport goes on. */
-@Timeout(60)
+@Timeout(120)
 class SpringAiBeansTest {
     @TestConfiguration(proxyBeanMethods = false)
     @Import(AiApplication.class)

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Timeout;
 import org.springframework.context.ConfigurableApplicationContext;
 
 /** The starter on the class path of a Spring AI server, and nothing else. */
-@Timeout(60)
+@Timeout(120)
 class SpringAiTest {
     private static ConfigurableApplicationContext application;
     private static int port;

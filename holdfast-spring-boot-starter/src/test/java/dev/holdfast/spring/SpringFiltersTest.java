@@ -21,7 +21,7 @@ import org.springframework.web.filter.ShallowEtagHeaderFilter;
 import reactor.core.publisher.Mono;
 
 /** Holdfast behind filters of Spring's that look at how Spring MVC handles a request. */
-@Timeout(60)
+@Timeout(120)
 class SpringFiltersTest {
     private static final String INITIALIZE =
             "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-11-25\","

@@ -23,7 +23,7 @@ import org.springframework.security.web.servlet.util.matcher.PathPatternRequestM
 import org.springframework.security.web.util.matcher.RequestMatcher;
 
 /** A path with a slash at its end is the same path, for the rules of Spring Security too. */
-@Timeout(60)
+@Timeout(120)
 class TrailingSlashTest {
     private static final String ALICE = "Basic YWxpY2U6c2VjcmV0";
 

@@ -10,7 +10,7 @@ import org.springframework.boot.test.system.OutputCaptureExtension;
 
 /** An application is told what it gets and has not asked for. */
 @ExtendWith(OutputCaptureExtension.class)
-@Timeout(60)
+@Timeout(120)
 class UnaskedTest {
     private static final String TOLD = "Streamable HTTP is served at /mcp beside HTTP+SSE";
 

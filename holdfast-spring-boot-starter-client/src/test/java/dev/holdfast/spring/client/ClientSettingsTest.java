@@ -28,7 +28,7 @@ import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 
 /** What an application can set. */
-@Timeout(60)
+@Timeout(120)
 @ExtendWith(OutputCaptureExtension.class)
 class ClientSettingsTest {
     private static final List<String> CUSTOMIZED = new CopyOnWriteArrayList<>();

@@ -25,7 +25,7 @@ import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 
 /** The starter on the class path of an application with a client of Spring AI, and nothing else. */
-@Timeout(60)
+@Timeout(120)
 @SuppressWarnings("deprecation") // calls are written as mcp-core 0.18 wants it, too
 class SpringAiClientTest {
     private static final Duration SOON = Duration.ofSeconds(20);

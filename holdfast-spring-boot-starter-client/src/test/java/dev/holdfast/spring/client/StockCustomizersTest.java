@@ -20,7 +20,7 @@ import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 
 /** The customizers of transports that Spring AI 2 has. */
-@Timeout(60)
+@Timeout(120)
 class StockCustomizersTest {
     private static final List<String> CUSTOMIZED = new CopyOnWriteArrayList<>();
     private static final RestartableServer SERVER = new RestartableServer();

@@ -26,7 +26,7 @@ import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 
 /** Asynchronous clients of two servers, of which one is down when the application starts. */
-@Timeout(60)
+@Timeout(120)
 @SuppressWarnings("deprecation") // calls are written as mcp-core 0.18 wants it, too
 class TwoConnectionsTest {
     private static final Duration SOON = Duration.ofSeconds(20);

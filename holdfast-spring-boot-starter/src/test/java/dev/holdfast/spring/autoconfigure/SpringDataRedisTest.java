@@ -29,7 +29,7 @@ import org.springframework.boot.ssl.pem.PemSslStoreDetails;
 import org.springframework.mock.env.MockEnvironment;
 
 /** The store in Redis is where a bean of Spring Data Redis says. */
-@Timeout(60)
+@Timeout(120)
 class SpringDataRedisTest {
     /** A bean that says where one server is; what else there is, is said by subclasses. */
     private static class Details implements DataRedisConnectionDetails {

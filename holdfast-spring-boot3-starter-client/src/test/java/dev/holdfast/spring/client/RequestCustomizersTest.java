@@ -15,7 +15,7 @@ import org.springframework.context.annotation.Bean;
 import reactor.core.publisher.Mono;
 
 /** The customizers of requests that Spring AI 1.1 takes: without them credentials would be missing. */
-@Timeout(60)
+@Timeout(120)
 class RequestCustomizersTest {
     private static final List<String> CUSTOMIZED = new CopyOnWriteArrayList<>();
 
