@@ -142,8 +142,20 @@ final class Service {
         }
     }
 
+    /**
+     * Looks whether another can begin where this one ends.
+     *
+     * @throws GatewayException if it cannot
+     */
+    void requireSuccessor(ServeOptions next) {
+        requireExecutable(next.server());
+        if (next.store().opensBeside(options.store())) {
+            next.store().open(next.identity()).close();
+        }
+    }
+
     /** Fails with a {@link GatewayException} if it is a command that is not there. */
-    static void requireExecutable(ServerChoice server) {
+    private static void requireExecutable(ServerChoice server) {
         if (server instanceof ServerChoice.Command choice
                 && choice.command().executable().isEmpty()) {
             throw new GatewayException("the command " + choice.command().fault() + ": "

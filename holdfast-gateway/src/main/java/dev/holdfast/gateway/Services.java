@@ -195,7 +195,7 @@ final class Services {
                 become(now.get(), options.get());
             } else {
                 // what cannot start ends nothing that runs
-                options.filter(next -> now.isPresent()).ifPresent(next -> Service.requireExecutable(next.server()));
+                now.ifPresent(before -> options.ifPresent(before::requireSuccessor));
                 now.ifPresent(this::end);
                 if (asked == number) {
                     options.ifPresentOrElse(this::begin, () -> web.remove(name));

@@ -56,6 +56,15 @@ sealed interface StoreChoice {
         return Optional.empty();
     }
 
+    /** Whether it can be opened while the other is open: a folder is for one at a time. */
+    default boolean opensBeside(StoreChoice other) {
+        return place().isEmpty() || !place().equals(other.place());
+    }
+
+    private Optional<Path> place() {
+        return folder().map(folder -> folder.toAbsolutePath().normalize());
+    }
+
     /**
      * A store in use.
      *

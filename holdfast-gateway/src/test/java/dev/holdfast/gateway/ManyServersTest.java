@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.redis.FreePort;
 import dev.holdfast.redis.RedisServer;
+import dev.holdfast.rocksdb.RocksDbStore;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.management.ManagementFactory;
@@ -550,6 +551,42 @@ class ManyServersTest {
             gateway.logs("server late stays as it was: the command was not found: no-such-command");
             assertThat(said(peer.call(3, "who"), "server")).isEqualTo(said(answer, "server"));
             assertThat(gateway.log()).doesNotContain("server late ends");
+        }
+    }
+
+    @Test
+    void aServerThatCannotStartWithOtherKnobsStaysAsItWas() throws IOException {
+        Path taken = folder.resolve("taken");
+        servers.put("s", command("s"));
+        try (RedisServer redis = RedisServer.start();
+                RocksDbStore other = RocksDbStore.builder(taken.resolve("s")).open();
+                Running gateway = new Running(0)) {
+            HttpPeer peer = gateway.peer("s");
+            String child = said(peer.call(2, "who"), "server");
+            redis.kill();
+
+            Map<String, String> stores = Map.of(
+                    "rocksdb:" + taken,
+                    "the session store in " + taken.resolve("s") + " is in use",
+                    redis.url(),
+                    redis.url() + " cannot be used");
+            for (Map.Entry<String, String> store : stores.entrySet()) {
+                servers.put("s", command("s", "'holdfast': {'store': '" + store.getKey() + "'}"));
+                write();
+                gateway.logs("server s stays as it was: " + store.getValue());
+                assertThat(said(peer.call(3, "who"), "server")).isEqualTo(child);
+                assertThat(gateway.page("/healthz"))
+                        .startsWith("{\"status\":\"degraded\",\"sessions\":1,\"servers\":1,\"failed\":1,");
+            }
+            assertThat(gateway.log()).doesNotContain("server s ends");
+
+            servers.put("s", command("s", "'holdfast': {'heartbeat': '6s'}"));
+            write();
+            gateway.logs("server s ends");
+            Wait.until("it was opened again, with its sessions", () -> status(peer) != 503);
+            assertThat(who(peer)).isEqualTo("s");
+            assertThat(gateway.page("/healthz")).startsWith("{\"status\":\"ok\",");
+            assertThat(other.usage().trouble()).isEmpty();
         }
     }
 
