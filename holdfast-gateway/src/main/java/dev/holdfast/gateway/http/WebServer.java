@@ -19,10 +19,12 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Predicate;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.eclipse.jetty.ee11.servlet.ErrorHandler;
 import org.eclipse.jetty.ee11.servlet.ServletContextHandler;
@@ -46,8 +48,11 @@ import org.slf4j.LoggerFactory;
 
 /** An embedded Jetty with one context and no scanning. */
 public final class WebServer {
-    private static final List<String> PAGES =
-            List.of(StatusPages.HEALTH, StatusPages.STATS, StatusPages.METRICS, ConsoleServlet.PAGE);
+    private static final Set<String> PAGES = Stream.concat(
+                    Stream.of(StatusPages.HEALTH, StatusPages.STATS, StatusPages.METRICS),
+                    ConsoleServlet.PATHS.stream())
+            .collect(Collectors.toUnmodifiableSet());
+
     private static final Pattern PATH = Pattern.compile("(/[A-Za-z0-9._~-]+)++");
     private static final Pattern DOTS = Pattern.compile("/\\.{1,2}(/|$)");
 
@@ -148,10 +153,11 @@ public final class WebServer {
             throw new IllegalArgumentException(
                     "path must begin with '/', " + (path.isEmpty() ? "and is empty" : "not be " + path));
         }
-        if (!PATH.matcher(path).matches() || PAGES.contains(path)) {
-            throw new IllegalArgumentException("path must be of letters, digits and ._~- between single '/', and not "
-                    + String.join(", ", PAGES.subList(0, PAGES.size() - 1)) + " or " + ConsoleServlet.PAGE + ": "
-                    + path);
+        if (!PATH.matcher(path).matches()) {
+            throw new IllegalArgumentException("path must be of letters, digits and ._~- between single '/': " + path);
+        }
+        if (PAGES.contains(path) || (path + "/").startsWith(ProtectedResource.WELL_KNOWN + "/")) {
+            throw new IllegalArgumentException("path must not be a page of the gateway's own: " + path);
         }
         if (hasDots(path)) {
             throw new IllegalArgumentException(
