@@ -591,6 +591,25 @@ class ManyServersTest {
     }
 
     @Test
+    void serversWaitForNoRedisAndAreThereSoonAfterIt() throws IOException {
+        servers.put("s", command("s"));
+        servers.put("own", command("own", "'holdfast': {'store': 'memory'}"));
+        try (RedisServer redis = RedisServer.start()) {
+            redis.kill();
+            try (Running gateway = new Running(0, "--store", redis.url())) {
+                assertFailed(gateway, "s", redis.url() + " cannot be used");
+                assertThat(who(gateway.peer("own"))).isEqualTo("own");
+                assertThat(gateway.log()).doesNotContain("waiting");
+
+                redis.startAgain();
+
+                gateway.logs("server s is served at /s/mcp");
+                assertThat(who(gateway.peer("s"))).isEqualTo("s");
+            }
+        }
+    }
+
+    @Test
     void theEndKeepsToTheTimeOfEachServerAndBeginsNoneAnew() throws IOException, InterruptedException {
         servers.put("changes", command("changes", "'holdfast': {'drain-timeout': '6s'}"));
         servers.put("hasty", command("hasty", "'holdfast': {'drain-timeout': '1s'}"));
