@@ -231,3 +231,23 @@ async function cost(t, page, gateway, agent) {
   ratios.sort((a, b) => a - b);
   t.diagnostic(`calls with one page open, of those without: ${ratios.map(each => each.toFixed(3)).join(' ')}; median ${ratios[Math.floor(ratios.length / 2)].toFixed(4)}`);
 }
+
+test('another life of the gateway is told from its beginning', TIMEOUT, async t => {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-console-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  writeFileSync(join(folder, 'tokens'), `alice ${TOKENS.alice}\n`, { mode: 0o600 });
+  const gateway = await startGateway({ flags: ['--auth-token-file', join(folder, 'tokens'), '--console-operator', 'alice'] });
+  t.after(() => gateway.stop());
+  await open(gateway, 'before', undefined, TOKENS.alice);
+  const page = await console_(t, gateway, { token: TOKENS.alice });
+  const newsAre = count => page.waitForFunction(count => document.querySelectorAll('#news li').length === count, count);
+  await newsAre(3); // one of them: the page asked without a token
+
+  await page.route('**/console/data?*', route => route.abort());
+  await gateway.crash();
+  await gateway.restart();
+  for (let i = 0; i < 4; i++) await open(gateway, `after-${i}`, undefined, TOKENS.alice);
+  await page.unrouteAll();
+  await newsAre(5);
+  assert.equal((await cells(page, '#sessions tr')).filter(cell => cell.startsWith('after-')).length, 4);
+});
