@@ -232,10 +232,11 @@ async function cost(t, page, gateway, agent) {
   t.diagnostic(`calls with one page open, of those without: ${ratios.map(each => each.toFixed(3)).join(' ')}; median ${ratios[Math.floor(ratios.length / 2)].toFixed(4)}`);
 }
 
-test('another life of the gateway is told from its beginning', TIMEOUT, async t => {
+test('another life of the gateway is told from its beginning, and what was shown stays when its token ends', TIMEOUT, async t => {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-console-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
-  writeFileSync(join(folder, 'tokens'), `alice ${TOKENS.alice}\n`, { mode: 0o600 });
+  const tokens = alice => writeFileSync(join(folder, 'tokens'), `alice ${alice}\nowen ${TOKENS.owen}\n`, { mode: 0o600 });
+  tokens(TOKENS.alice);
   const gateway = await startGateway({ flags: ['--auth-token-file', join(folder, 'tokens'), '--console-operator', 'alice'] });
   t.after(() => gateway.stop());
   await open(gateway, 'before', undefined, TOKENS.alice);
@@ -249,5 +250,23 @@ test('another life of the gateway is told from its beginning', TIMEOUT, async t 
   for (let i = 0; i < 4; i++) await open(gateway, `after-${i}`, undefined, TOKENS.alice);
   await page.unrouteAll();
   await newsAre(5);
-  assert.equal((await cells(page, '#sessions tr')).filter(cell => cell.startsWith('after-')).length, 4);
+  const rows = await cells(page, '#sessions tr');
+  assert.equal(rows.filter(cell => cell.startsWith('after-')).length, 4);
+
+  tokens('alice-of-tomorrow-0123456789');
+  const says = words => page.waitForFunction(words => document.querySelector('#signfault').textContent.includes(words), words);
+  await says('has ended');
+  await shot(page, 'token-ended');
+  await page.fill('#token', 'wrong-0123456789abcdef');
+  await page.keyboard.press('Enter');
+  await says('does not know');
+  assert.deepEqual(await cells(page, '#sessions tr'), rows);
+  assert.equal((await news(page)).length, 5);
+
+  await page.fill('#token', TOKENS.owen);
+  await page.keyboard.press('Enter');
+  await page.waitForFunction(() => document.querySelector('#viewer').textContent === 'owen, sees own sessions');
+  await page.waitForSelector('#nosessions:not([hidden])');
+  await newsAre(0);
+  assert.ok(!(await page.content()).includes(rows[0]), 'nothing is left of what another has seen');
 });
