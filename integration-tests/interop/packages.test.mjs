@@ -271,7 +271,8 @@ describe('packages', { concurrency: 3 }, () => {
     const port = await freePort();
     const url = `http://127.0.0.1:${port}/shell/mcp`;
     await superuser('cp', join(folder, 'server.sh'), there('usr/local/bin/server.sh'));
-    await superuser('sh', '-c', 'echo "HOLDFAST_OPTIONS=\\"--port $0\\"" >"$1"', String(port), there(told('EnvironmentFile')));
+    const options = words => superuser('sh', '-c', 'echo "HOLDFAST_OPTIONS=\\"$0\\"" >"$1"', words, there(told('EnvironmentFile')));
+    await options(`--port ${port}`);
     const start = async () => {
       const words = inside(['setpriv', `--reuid=${told('User')}`, `--regid=${told('Group')}`, '--init-groups', '--no-new-privs', 'env', 'HOME=/var/lib/holdfast',
         'sh', '-c', `cd ${told('WorkingDirectory')} && . ${told('EnvironmentFile')} && exec ${told('ExecStart')}`]);
@@ -293,8 +294,16 @@ describe('packages', { concurrency: 3 }, () => {
     await call(url, session);
     await stop(next);
 
+    const redisPort = await freePort();
+    const redis = spawn('redis-server', ['--port', String(redisPort), '--bind', '127.0.0.1', '--save', ''], { stdio: 'ignore' });
+    t.after(() => redis.kill());
+    await options(`--port ${port} --store redis://127.0.0.1:${redisPort}`);
+    const elsewhere = await start();
+    await call(url, await open(url));
+    await stop(elsewhere);
+
     await chroot('dpkg', '-r', 'holdfast');
-    assert.ok(existsSync(there('var/lib/holdfast/sessions')) && existsSync(there('etc/holdfast/servers.json')), 'sessions and settings stay');
+    assert.ok(existsSync(there('var/lib/holdfast/holdfast-data/shell')) && existsSync(there('etc/holdfast/servers.json')), 'sessions and settings stay');
     assert.ok(!existsSync(there('usr/share/holdfast')) && !existsSync(there('var/cache/holdfast')));
     await chroot('dpkg', '-P', 'holdfast');
     for (const path of ['var/lib/holdfast', 'etc/holdfast', 'etc/default/holdfast', 'usr/lib/systemd/system/holdfast.service']) {
