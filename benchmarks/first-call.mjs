@@ -3,7 +3,7 @@
 // It needs what `mvn -Pdist -DskipTests -pl packaging -am package` makes, and the network for the others.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,16 +11,7 @@ import { fileURLToPath } from 'node:url';
 const rounds = Number(process.argv[2] ?? 5);
 const target = fileURLToPath(new URL('../packaging/target', import.meta.url));
 const archive = join(target, readdirSync(target).find(file => file.endsWith('.tar.gz')));
-const server = `while IFS= read -r line; do
-  id=$(printf %s "$line" | sed -n 's/.*"id":\\([^,}]*\\).*/\\1/p')
-  case $line in
-    *'"initialize"'*) result='{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"shell","version":"1"}}' ;;
-    *'"tools/call"'*) result='{"content":[{"type":"text","text":"hello"}]}' ;;
-    *) result='{"tools":[]}' ;;
-  esac
-  [ -z "$id" ] || printf '{"jsonrpc":"2.0","id":%s,"result":%s}\\n' "$id" "$result"
-done
-`;
+const server = fileURLToPath(new URL('../integration-tests/interop/shell-server.sh', import.meta.url));
 const PORT = 18_573;
 const url = `http://127.0.0.1:${PORT}/mcp`;
 
@@ -31,7 +22,7 @@ async function post(message, session) {
 }
 
 async function called() {
-  const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'first', version: '1' } };
+  const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'first', version: '1' } };
   const opened = await post({ id: 0, method: 'initialize', params });
   if (!opened.ok) return false;
   await post({ method: 'notifications/initialized' }, opened.session);
@@ -80,7 +71,7 @@ for (let round = 0; round < rounds; round++) {
   for (const [way, [prepare, command]] of Object.entries(ways)) {
     const folder = mkdtempSync(join(tmpdir(), 'first-'));
     try {
-      writeFileSync(join(folder, 'server.sh'), server);
+      copyFileSync(server, join(folder, 'server.sh'));
       writeFileSync(join(folder, 'package.json'), '{"private":true}');
       prepare(folder);
       times[way].push(await first(folder, command, { npm_config_cache: join(folder, 'cache'), npm_config_update_notifier: 'false' }));

@@ -7,6 +7,7 @@ import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { connect } from './clients.mjs';
+import { conformance, startConformanceServer } from './conformance.mjs';
 import { CUTS, CuttingProxy } from './cutting-proxy.mjs';
 import { startGateway } from './gateway.mjs';
 import { assertNothingLost, assertOneSession, callSeries } from './series.mjs';
@@ -16,6 +17,8 @@ import { waitFor } from './wait.mjs';
 const CALLS = 5;
 const RETRY_MS = 6000;
 const CALL_MS = 300;
+/** What the conformance suite asks of a server that need not have any tool of its. */
+const SCENARIOS = ['server-initialize', 'tools-list', 'dns-rebinding-protection'];
 const NAMES = ['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight'];
 
 const script = path => fileURLToPath(new URL(`node_modules/${path}/dist/index.js`, import.meta.url));
@@ -24,7 +27,7 @@ const operation = (client, onprogress) => client.call('trigger-long-running-oper
 const longOperation = (client, onprogress) => client.call('longRunningOperation', { duration: 1.5, steps: 5 }, { onprogress });
 const slow = (client, onprogress) => client.call('slow', { ms: 1500, steps: 5 }, { onprogress });
 
-test('servers of one file: cuts, changes of the file, and a kill -9 of the gateway', { timeout: 240_000 }, async t => {
+test('ten servers of one file: cuts, changes of the file, a kill -9 of the gateway, and conformance', { timeout: 300_000 }, async t => {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-config-'));
   const file = join(folder, 'servers.json');
   t.after(() => rmSync(folder, { recursive: true, force: true }));
@@ -34,6 +37,8 @@ test('servers of one file: cuts, changes of the file, and a kill -9 of the gatew
   };
   const remote = await startUpstream('a server with event ids');
   t.after(() => remote.kill());
+  const older = await startUpstream('server-everything over HTTP+SSE');
+  t.after(() => older.kill());
   const servers = {
     everything: stdio('@modelcontextprotocol/server-everything'),
     before: stdio('server-everything-2025.12.18'),
@@ -44,6 +49,9 @@ test('servers of one file: cuts, changes of the file, and a kill -9 of the gatew
       env: { MEMORY_FILE_PATH: join(folder, 'memory.json') },
     },
     far: { type: 'http', url: `http://127.0.0.1:${remote.port}/mcp`, headers: { 'x-team': '${TEAM:-blue}' } },
+    older: { type: 'sse', url: `http://127.0.0.1:${older.port}/sse` },
+    conformance: { type: 'http', url: await startConformanceServer(t) },
+    late: { command: 'sh', args: ['-c', `sleep 3; exec "$0" "$@"`, '${NODE_OF_TEST:-node}', script('@modelcontextprotocol/server-everything'), 'stdio'] },
     none: { command: 'no-such-command' },
     nowhere: { ...stdio('@modelcontextprotocol/server-everything'), cwd: join(folder, 'nowhere') },
   };
@@ -54,11 +62,13 @@ test('servers of one file: cuts, changes of the file, and a kill -9 of the gatew
   t.after(() => proxy.close());
   const at = name => new URL(`/${name}/mcp`, proxy.url).href;
 
-  const tools = { everything: operation, before: longOperation, far: slow };
+  const tools = { everything: operation, before: longOperation, far: slow, older: operation, late: operation };
   const clients = {
     everything: await connect('v1', at('everything')),
     before: await connect('v2-legacy', at('before'), { listens: false }),
     far: await connect('v2-legacy', at('far'), { listens: false }),
+    older: await connect('v1', at('older'), { listens: false }),
+    late: await connect('v1', at('late'), { listens: false }),
     files: await connect('v1', at('files')),
     memory: await connect('v2-legacy', at('memory'), { listens: false }),
   };
@@ -94,6 +104,22 @@ test('servers of one file: cuts, changes of the file, and a kill -9 of the gatew
     assert.equal(answer.progress.length, 5, name);
     assertOneSession({ ...faceOf(clients[name]), requests: clients[name].requests.filter(each => each.status < 500) });
   }));
+
+  const served = Object.keys(servers).filter(name => name !== 'nowhere');
+  const wrong = await Promise.all([0, 1, 2, 3].map(async first => {
+    const complaints = [];
+    for (const name of served.filter((_, i) => i % 4 === first)) {
+      const url = new URL(`/${name}/mcp`, gateway.url).href;
+      for (const scenario of name === 'conformance' ? [] : SCENARIOS) {
+        const { code, output } = await conformance(['server', '--url', url, '--scenario', scenario], t.signal);
+        if (code !== 0) complaints.push(`${name}: ${scenario}: ${output}`);
+      }
+    }
+    return complaints;
+  }));
+  assert.deepEqual(wrong.flat(), []);
+  const { code, output } = await conformance(['server', '--url', new URL('/conformance/mcp', gateway.url).href, '--suite', 'all'], t.signal);
+  assert.equal(code, 0, output);
 });
 
 /** Each name in a file of its own. */

@@ -1,13 +1,11 @@
 // The official conformance suite against the conformance server, and against a gateway in front of it: every scenario passes, and none
 // with a warning. What the revision without sessions requires is in another version of it.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { on, once } from 'node:events';
 import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { conformance, startConformanceServer } from './conformance.mjs';
 import { COMMAND, startGateway } from './gateway.mjs';
 
 const SCENARIOS = 32;
@@ -16,8 +14,8 @@ const SCENARIOS = 32;
 const NOT_SERVED = ['json-schema-2020-12', 'tasks-required-task-error'];
 
 const SERVERS = {
-  'the conformance server': startServer,
-  'the conformance server in Tomcat': t => startServer(t, ['--tomcat']),
+  'the conformance server': startConformanceServer,
+  'the conformance server in Tomcat': t => startConformanceServer(t, ['--tomcat']),
   'a gateway in front of it': t => startInFront(t, server => ({ flags: ['--upstream', server] })),
 };
 
@@ -41,24 +39,10 @@ async function listTools(url, capabilities) {
 }
 
 async function startInFront(t, how) {
-  const { flags = [], command } = how(await startServer(t));
+  const { flags = [], command } = how(await startConformanceServer(t));
   const gateway = await startGateway({ flags: ['--task-after', '300ms', ...flags], command });
   t.after(() => gateway.stop());
   return gateway.url;
-}
-
-/** Starts it on a free port; resolves to its URL. */
-async function startServer(t, flags = []) {
-  const server = spawn(fileURLToPath(new URL('../conformance-server', import.meta.url)), ['--port', '0', ...flags], { stdio: ['ignore', 'pipe', 'pipe'] });
-  t.after(() => server.kill());
-  let output = '';
-  server.stderr.on('data', text => (output += text));
-  for await (const [text] of on(server.stdout, 'data', { close: ['end'] })) {
-    output += text;
-    const url = /listens on (\S+)\n/.exec(output)?.[1];
-    if (url) return url;
-  }
-  throw new Error(`the conformance server has ended: ${output}`);
 }
 
 for (const [name, start] of Object.entries(SERVERS)) test(`${name}: all scenarios pass without a warning`, { timeout: 180_000 }, async t => {
@@ -87,15 +71,6 @@ for (const [name, start] of Object.entries(STATELESS_SERVERS)) test(`${name}: wh
   assert.deepEqual(failing.sort(), NOT_SERVED);
   t.diagnostic(/^Total: .*$/m.exec(output)[0]);
 });
-
-async function conformance(args, signal, suite = '@modelcontextprotocol/conformance') {
-  const bin = fileURLToPath(new URL(`node_modules/${suite}/dist/index.js`, import.meta.url));
-  const run = spawn(process.execPath, [bin, ...args], { signal, stdio: ['ignore', 'pipe', 'pipe'] });
-  let output = '';
-  for (const stream of [run.stdout, run.stderr]) stream.on('data', text => (output += text));
-  const [code] = await once(run, 'close');
-  return { code, output };
-}
 
 async function checksOf(folder) {
   return JSON.parse(await readFile(join(folder, 'checks.json'), 'utf8'));

@@ -1,4 +1,4 @@
-// The gateway's console in a headless Chromium: an idle and a busy day, what a foreign page may not, and 10,000 sessions.
+// The gateway's console in a headless Chromium: an idle, a busy and a broken day, what a foreign page may not, and 10,000 sessions.
 // Pictures are left in integration-tests/target/console.
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { startBrowser } from './browser.mjs';
 import { connect } from './clients.mjs';
-import { startGateway } from './gateway.mjs';
+import { MARK, startGateway } from './gateway.mjs';
 import { waitFor } from './wait.mjs';
 
 const TIMEOUT = { timeout: 240_000 };
@@ -17,6 +17,7 @@ const TIMEOUT = { timeout: 240_000 };
 const SESSIONS = Number(process.env.HOLDFAST_CONSOLE_SESSIONS ?? 2_000);
 const PAIRS = Number(process.env.HOLDFAST_CONSOLE_PAIRS ?? 0);
 const PICTURES = fileURLToPath(new URL('../target/console/', import.meta.url));
+const SERVER = fileURLToPath(new URL('node_modules/@modelcontextprotocol/server-everything/dist/index.js', import.meta.url));
 const TOKENS = { alice: 'alice-0123456789abcdef', owen: 'owen-0123456789abcdef' };
 const HOSTILE = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>';
 const HEADERS = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
@@ -52,11 +53,11 @@ const cells = (page, row) => page.$$eval(`${row} td`, all => all.map(td => td.te
 const news = page => page.$$eval('#news .what', all => all.map(each => each.textContent));
 
 /** Opens a session as any client may, and returns its id. */
-async function open(gateway, name = 'plain', agent, token) {
+async function open(gateway, name = 'plain', agent, token, path = '/mcp') {
   const headers = { ...HEADERS, ...(token && { authorization: `Bearer ${token}` }) };
   const body = JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name, version: '1' } } });
   return new Promise((resolve, reject) => {
-    const request = http.request(gateway.url, { method: 'POST', headers, agent }, response => {
+    const request = http.request(new URL(path, gateway.url), { method: 'POST', headers, agent }, response => {
       response.resume().on('end', () => resolve(response.headers['mcp-session-id'])).on('error', reject);
     });
     request.on('error', reject).end(body);
@@ -113,6 +114,44 @@ test('an idle day, then a busy one: servers, sessions, streams with cursors, and
   await page.waitForSelector('#detail', { state: 'hidden' });
   await Promise.all(clients.slice(1).map(client => client.close()));
   await Promise.race([Promise.all(slow), new Promise(done => setTimeout(done, 100))]);
+});
+
+test('a broken day: children that die, a drop, a server that does not start, and a gateway that is gone', TIMEOUT, async t => {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-console-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const everything = { command: process.execPath, args: [SERVER, 'stdio'], env: { [MARK]: `\${${MARK}}` } };
+  writeFileSync(join(folder, 'servers.json'), JSON.stringify({ mcpServers: { files: everything, mail: everything, tickets: { command: 'no-such-command' } } }));
+  const gateway = await startGateway({ flags: ['--config', join(folder, 'servers.json')] });
+  t.after(() => gateway.stop());
+  const page = await console_(t, gateway);
+  const happened = (text, id = '') => page.waitForFunction(([start, what]) => [...document.querySelectorAll('#news .what')].some(each => each.textContent.startsWith(start) && each.textContent.includes(what)), [id.slice(0, 8), text]);
+  await page.waitForFunction(() => document.querySelectorAll('#servers tr').length === 3);
+  assert.deepEqual(await cells(page, '#servers tr:nth-child(3)'), ['tickets', 'failed', 'the command was not found: no-such-command']);
+
+  const clients = await Promise.all(['files', 'files', 'mail'].map(name => connect('v1', new URL(`/${name}/mcp`, gateway.url).href)));
+  t.after(() => Promise.all(clients.map(client => client.close())));
+  await page.waitForFunction(() => document.querySelectorAll('#children li').length === 3);
+  gateway.launchers().forEach(each => process.kill(each.pid, 'SIGKILL'));
+  for (const client of clients) assert.match((await client.call('echo', { message: 'still here' })).text, /still here/);
+  for (const client of clients) await happened('got a fresh backend', client.sessionId);
+  const id = await open(gateway, 'leaver', undefined, undefined, '/files/mcp');
+  const listening = http.get(new URL('/files/mcp', gateway.url), { headers: { accept: 'text/event-stream', 'mcp-session-id': id } });
+  await new Promise((resolve, reject) => listening.on('response', resolve).on('error', reject));
+  listening.on('error', () => {}).destroy();
+  await happened('connection broke', id);
+  assert.equal((await fetch(new URL('/mail/mcp', gateway.url), { headers: { accept: 'text/event-stream', 'mcp-session-id': 'nobody' } })).status, 404);
+  await happened('refused');
+  await page.selectOption('#which', 'trouble');
+  assert.ok((await news(page)).every(line => !line.endsWith('opened')));
+  await shot(page, 'broken-light');
+
+  await gateway.crash();
+  await page.waitForSelector('#trouble:not([hidden])', { timeout: 60_000 });
+  assert.match(await page.textContent('#trouble'), /does not answer; what is shown is of \d\d:\d\d:\d\d/);
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await shot(page, 'gone-dark');
+  await gateway.restart();
+  await page.waitForSelector('#trouble', { state: 'hidden', timeout: 60_000 });
 });
 
 test('a token is asked for, each sees its own, and a page of another origin ends nothing', TIMEOUT, async t => {

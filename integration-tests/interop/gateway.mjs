@@ -12,7 +12,8 @@ import { waitFor } from './wait.mjs';
 const HERE = fileURLToPath(new URL('.', import.meta.url));
 /** What people call. */
 export const COMMAND = process.env.HOLDFAST ?? fileURLToPath(new URL('../../holdfast', import.meta.url));
-const MARK = 'HOLDFAST_INTEROP_RUN';
+/** By this variable the processes of a gateway are known; servers of a file need to be given it. */
+export const MARK = 'HOLDFAST_INTEROP_RUN';
 const running = new Set();
 
 process.on('exit', () => running.forEach(gateway => gateway.destroy()));

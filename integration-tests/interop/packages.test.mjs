@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
-import { chmod, chown, mkdir, mkdtemp, readFile, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, chown, copyFile, mkdir, mkdtemp, readFile, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
@@ -29,18 +29,6 @@ function made(name) {
 const archive = made(/^holdfast-.*\.tar\.gz$/);
 const deb = made(/^holdfast_.*\.deb$/);
 
-/** A stdio server that needs nothing but a shell. */
-const SERVER = `while IFS= read -r line; do
-  id=$(printf %s "$line" | sed -n 's/.*"id":\\([^,}]*\\).*/\\1/p')
-  case $line in
-    *'"initialize"'*) result='{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"shell","version":"1"}}' ;;
-    *'"tools/call"'*) result='{"content":[{"type":"text","text":"hello"}]}' ;;
-    *) result='{}' ;;
-  esac
-  [ -z "$id" ] || printf '{"jsonrpc":"2.0","id":%s,"result":%s}\\n' "$id" "$result"
-done
-`;
-
 /** A folder that goes with the test, and what was started in it before that. */
 async function bare(t) {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-'));
@@ -53,7 +41,7 @@ async function bare(t) {
     }
     await rm(folder, { recursive: true, force: true });
   });
-  await writeFile(join(folder, 'server.sh'), SERVER);
+  await copyFile(fileURLToPath(new URL('shell-server.sh', import.meta.url)), join(folder, 'server.sh'));
   await mkdir(join(folder, 'home'));
   return {
     folder,

@@ -10,9 +10,9 @@ import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprot
 
 const whole = { type: 'integer' };
 const TOOLS = [
-  { name: 'slow', inputSchema: { type: 'object', properties: { ms: whole, steps: whole } } },
-  { name: 'headers', inputSchema: { type: 'object' } },
-  { name: 'announce', inputSchema: { type: 'object' } },
+  { name: 'slow', description: 'takes its time, and tells of its progress', inputSchema: { type: 'object', properties: { ms: whole, steps: whole } } },
+  { name: 'headers', description: 'the headers that it came with', inputSchema: { type: 'object' } },
+  { name: 'announce', description: 'tells that tools have changed', inputSchema: { type: 'object' } },
 ];
 
 /** The store of the examples replays in the order of its ids, and gives those of one millisecond a random order. */
