@@ -3,12 +3,18 @@ package dev.holdfast.gateway;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.UnsynchronizedAppenderBase;
 import java.io.IOException;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.slf4j.LoggerFactory;
 
 /** A gateway in front of servers that have lost a session and say so in words of their own, or refuse for another reason. */
 @Timeout(120)
@@ -110,6 +116,42 @@ class DenyingUpstreamTest {
                     "the session at the upstream ends",
                     () -> upstream.asked("DELETE").stream()
                             .anyMatch(asked -> asked.header("Mcp-Session-Id").equals("session-2")));
+        }
+    }
+
+    /** What is told of a loss may take its time: a call that comes meanwhile goes on in the session that is there. */
+    @Test
+    void agentgateway3622_aCallWhileALossIsToldOpensNoThirdSession() {
+        CountDownLatch tells = new CountDownLatch(1);
+        CountDownLatch goesOn = new CountDownLatch(1);
+        Logger logger = (Logger) LoggerFactory.getLogger("dev.holdfast.session.Telemetry");
+        UnsynchronizedAppenderBase<ILoggingEvent> slow = new UnsynchronizedAppenderBase<>() {
+            @Override
+            protected void append(ILoggingEvent event) {
+                if (event.getMessage().contains("the backend is gone")) {
+                    tells.countDown();
+                    Wait.until(goesOn);
+                }
+            }
+        };
+        slow.start();
+        logger.addAppender(slow);
+        logger.setLevel(Level.INFO);
+        try (ScriptedUpstream upstream = new ScriptedUpstream();
+                TestGateway gateway = before(upstream)) {
+            deny(upstream, Denial.FAILED, "tools/call", "ping");
+            HttpPeer peer = HttpPeer.connected(gateway.url());
+            denies.set(true);
+            peer.call(2, "tools/call");
+            Wait.until(tells);
+
+            assertThat(peer.call(3, "tools/call")).contains("\"text\":\"done\"");
+
+            assertThat(upstream.asked("initialize")).hasSize(2);
+        } finally {
+            goesOn.countDown();
+            logger.setLevel(null);
+            logger.detachAppender(slow);
         }
     }
 

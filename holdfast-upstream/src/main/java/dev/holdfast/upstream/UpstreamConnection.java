@@ -412,10 +412,7 @@ final class UpstreamConnection
     @Override
     public CompletionStage<Void> close() {
         room.close();
-        return session.thenCompose(open -> {
-            open.successor().ifPresent(successors);
-            return open.close();
-        });
+        return session.thenCompose(ServerSession::close);
     }
 
     @Override
@@ -515,8 +512,9 @@ final class UpstreamConnection
         report("the upstream takes no messages");
     }
 
-    /** The first report counts, and later ones for calls that come meanwhile. */
+    /** The first report counts, and later ones for calls that come meanwhile. Whoever opens the next session finds the successor. */
     private void report(String cause) {
+        session.thenAccept(open -> open.successor().ifPresent(successors));
         reported = true;
         listening.lost(cause, calls.untouched());
     }
