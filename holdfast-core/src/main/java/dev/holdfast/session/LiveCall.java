@@ -71,7 +71,7 @@ public final class LiveCall implements Call {
     private boolean again;
     /** What its record keeps for the next run; absent where no answer of its client is kept with that. */
     private @Nullable Rerun kept;
-    /** What its client has answered in earlier runs, as far as this one has not asked it. */
+    /** What its client has answered to backends before, as far as the one that has it now has not asked it. */
     private final List<Rerun.Answer> given = new ArrayList<>(0);
 
     LiveCall(
@@ -169,7 +169,20 @@ public final class LiveCall implements Call {
                         new RecordChange.CallStarted(id, List.of(requests.get(0).id()), next.pack()));
     }
 
-    /** Takes what its client has answered to the same question in an earlier run; each answer once, in their order. */
+    /** Another backend gets it, and may ask all again that its client has answered. */
+    private void asksAnew() {
+        given.clear();
+        if (kept != null) {
+            given.addAll(kept.answers());
+        }
+    }
+
+    /** Whether its client has answered something that the backend which has it now has not asked yet. */
+    boolean hasAnswers() {
+        return !given.isEmpty();
+    }
+
+    /** Takes what its client has answered to the same question of a backend before; each answer once, in their order. */
     Optional<byte[]> answerTo(byte[] question, Step step) {
         Optional<Rerun.Answer> found = given.stream()
                 .filter(answer -> Arrays.equals(answer.question(), question))
@@ -395,6 +408,7 @@ public final class LiveCall implements Call {
                 holder = null;
                 message = whole;
                 toldBefore = told;
+                call.asksAnew();
             }
             return waits;
         }

@@ -172,14 +172,14 @@ final class Outbound {
                 : core.log.stageOf(sent);
     }
 
-    /** What a question gets without its client: what that has said in an earlier run of the call; a pong where no client knows of it. */
+    /** What a question gets without its client: what that has told a backend before; a pong where no client knows of it. */
     private Optional<InboundMessage> known(
             RequestId asked, OutboundMessage message, Optional<LiveCall> call, Step step) {
         if (message.kind() == EventKind.PING && core.kind.equals(SessionRecord.CARRIER)) {
             return core.host.messages.pong(asked);
         }
         return message.kind() == EventKind.SERVER_REQUEST
-                ? call.filter(LiveCall::again)
+                ? call.filter(LiveCall::hasAnswers)
                         .flatMap(asking -> core.host
                                 .messages
                                 .asked(message.bytes())

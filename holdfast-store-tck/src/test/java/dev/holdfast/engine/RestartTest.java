@@ -441,6 +441,24 @@ class RestartTest {
     }
 
     @Test
+    void aBackendThatGetsACallBackHasTheAnswersOfItsClientAndSoHasTheNextProcess() {
+        bed.backend.harmless = "tools/call";
+        bed.post(session, 1);
+        asks("who", 1);
+        assertThat(answers("Ann", 1)).isTrue();
+        backend().sink.lost("it forgot the session", List.of(backend().call(1).request()));
+        asks("who", 2);
+        assertThat(backend().heard).containsExactly("tools/call 1", "Ann! 2");
+        asks("who", 3);
+        assertThat(answers("Bob", 3)).isTrue();
+        restart();
+        asks("who", 4);
+        asks("who", 5);
+        assertThat(backend().heard).containsExactly("tools/call 1", "Ann! 4", "Bob! 5");
+        backend().call(1).respond();
+    }
+
+    @Test
     void anErrorIsNoAnswerThatIsKept() {
         bed.backend.harmless = "tools/call";
         bed.post(session, 1);
