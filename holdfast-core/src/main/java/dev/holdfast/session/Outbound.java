@@ -376,18 +376,16 @@ final class Outbound {
         return core.log.settledUnlessStuck();
     }
 
-    /** The same where nobody comes back for them, on no node: the backend shall give them up. */
-    CompletionStage<Void> stopRunning(String cause) {
-        core.log.run(step -> {
-            for (LiveCall.Request request : core.requests.all()) {
-                boolean runs = request.open() && !request.stopped();
-                fail(request, cause, step);
-                if (runs) {
-                    request.stop(step);
-                }
-            }
-        });
-        return core.log.settledUnlessStuck();
+    /** What a backend may be at work on. */
+    List<LiveCall.Request> running() {
+        return core.log.look(() -> core.requests.all().stream()
+                .filter(request -> request.open() && !request.stopped())
+                .toList());
+    }
+
+    /** They have ended, and nobody goes on with them: the backend shall give them up. */
+    void stop(List<LiveCall.Request> requests) {
+        core.log.run(step -> requests.forEach(request -> request.stop(step)));
     }
 
     /** Answers those calls with an error that nobody can run again. Completes when what is on its way is committed. */

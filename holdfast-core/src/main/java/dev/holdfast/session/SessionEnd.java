@@ -224,15 +224,13 @@ public final class SessionEnd {
         }
         EndReason why = core.ended();
         leaveMemory();
-        String cause = SessionCore.ended(why);
-        boolean goesOn = core.isTakenOver() || core.leavesToStore(why);
-        CompletionStage<Void> answered = goesOn ? outbound.failRunning(cause) : outbound.stopRunning(cause);
-        answered.whenComplete((done, failure) -> {
+        List<LiveCall.Request> running = outbound.running();
+        outbound.failRunning(SessionCore.ended(why)).whenComplete((done, failure) -> {
             tell(why, move.before());
             if (core.isTakenOver() && why != EndReason.TERMINATED) {
                 giveUp();
             } else {
-                release(why);
+                release(why, running);
                 deleteRecord(FIRST_DELAY_MILLIS);
             }
         });
@@ -251,7 +249,7 @@ public final class SessionEnd {
 
     /** Lets go of a session that somebody else has claimed, or may have: what the store has of it is theirs. */
     void giveUp() {
-        release(EndReason.TAKEN_OVER);
+        release(EndReason.TAKEN_OVER, List.of());
         core.host.forget(core.key());
         finish();
     }
@@ -261,10 +259,15 @@ public final class SessionEnd {
         outbound.leave();
     }
 
-    /** Ends its log, its streams and its backend. */
-    void release(EndReason why) {
+    /**
+     * Ends its log, its streams and its backend.
+     *
+     * @param stopped what the backend shall give up, for nobody goes on with it
+     */
+    private void release(EndReason why, List<LiveCall.Request> stopped) {
         outbound.close(why);
         readers.close(why);
+        outbound.stop(stopped);
         core.log.run(backend::close);
     }
 
@@ -273,14 +276,18 @@ public final class SessionEnd {
      * successor of this server.
      */
     public void handOver() {
+        List<LiveCall.Request> ending = core.outlives() ? List.of() : outbound.running();
         outbound.failUnrepeatable(core.host.durable ? SHUTDOWN : SessionCore.ended(EndReason.DRAINED))
-                .whenComplete((done, failure) -> readers.handOver());
+                .whenComplete((done, failure) -> {
+                    readers.handOver();
+                    outbound.stop(ending);
+                });
     }
 
     /** Ends a session whose id no client has got. */
     public void abandon() {
         core.lifecycle.close(EndReason.DRAINED);
-        release(EndReason.DRAINED);
+        release(EndReason.DRAINED, List.of());
         outbound.leave();
         core.host.abandoned(core.principal);
     }
@@ -414,7 +421,7 @@ public final class SessionEnd {
                 giveUp();
                 return;
             }
-            release(EndReason.PARKED);
+            release(EndReason.PARKED, List.of());
             Epoch epoch = core.log.look(core.log::epoch);
             core.host.parked(core.key(), core.id(), core.principal, epoch, bytes, since, nanos, margin);
             core.host.telemetry.parked(core.id());

@@ -103,10 +103,11 @@ class ModernUpstreamTest {
         asked.exchange().close();
     }
 
-    private GatewayProcess gateway() throws IOException {
+    private GatewayProcess gateway(String... more) throws IOException {
+        List<String> serve =
+                List.of("serve", "--port", "0", "--upstream", upstream.url().toString());
         GatewayProcess gateway = GatewayProcess.start(
-                folder,
-                List.of("serve", "--port", "0", "--upstream", upstream.url().toString()));
+                folder, Stream.concat(serve.stream(), Stream.of(more)).toList());
         started.add(gateway);
         return gateway;
     }
@@ -303,6 +304,20 @@ class ModernUpstreamTest {
         gateway.process().waitFor();
 
         assertThat(upstream.asked("tasks/cancel")).isEmpty();
+        waiting.cancel(true);
+    }
+
+    @Test
+    void aGatewayThatKeepsNothingCancelsTheTasksOfItsSessionsAtItsEnd() throws Exception {
+        GatewayProcess gateway = gateway("--store", "memory", "--drain-timeout", "100ms");
+        HttpPeer peer = HttpPeer.connected(gateway.url());
+        CompletableFuture<HttpResponse<Stream<String>>> waiting = peer.posted(CALL);
+        awaitLooks();
+
+        gateway.process().destroy();
+        gateway.process().waitFor();
+
+        assertThat(upstream.asked("tasks/cancel")).hasSize(1);
         waiting.cancel(true);
     }
 

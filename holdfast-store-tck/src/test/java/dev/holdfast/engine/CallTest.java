@@ -166,6 +166,17 @@ class CallTest {
         assertThat(post.read()).singleElement(STRING).startsWith("error 1 -32603: the session has ended");
     }
 
+    /** A question of the call would be asked once more, on the listening stream. */
+    @Test
+    void whatItsBackendSaysToTheEndOfItsSessionReachesNobody() {
+        Connection listening = TestBed.listen(session);
+        bed.post(session, 1);
+        call(1).sink().onCancel(notification -> bed.backend.life().sink.send(Wire.question("who", 1)));
+        session.terminate();
+        assertThat(listening.read()).isEmpty();
+        assertThat(listening.reason()).isEqualTo(EndReason.TERMINATED);
+    }
+
     @Test
     void aHookThatFailsHurtsNobody() {
         Connection post = bed.post(session, 1);

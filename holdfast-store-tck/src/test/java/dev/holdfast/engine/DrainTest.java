@@ -1,6 +1,7 @@
 package dev.holdfast.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.InstanceOfAssertFactories.STRING;
 
 import dev.holdfast.Call;
 import dev.holdfast.EndReason;
@@ -9,6 +10,8 @@ import dev.holdfast.Refusal;
 import dev.holdfast.Session;
 import dev.holdfast.Unavailable;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
@@ -48,6 +51,21 @@ class DrainTest {
         assertThat(TestBed.now(bed.engine.open(Wire.initialize(), "", TestBed.LIFETIME)))
                 .isEqualTo(new Unavailable(Refusal.DRAINING));
         assertThat(TestBed.now(session.call(TestBed.requests(2)))).isEqualTo(new Call.Refused(Refusal.DRAINING));
+    }
+
+    @Test
+    void aCallThatTakesTooLongIsGivenUpWhereNoNextProcessGoesOnWithIt() {
+        Session session = bed.open();
+        Connection post = bed.post(session, 1);
+        List<String> told = new ArrayList<>();
+        bed.backend.life().call(1).sink().onCancel(notification -> told.add("cancelled"));
+        CompletableFuture<Void> drained = drain();
+        bed.pass(TIMEOUT);
+        assertThat(post.read()).singleElement(STRING).startsWith("error 1 -32603: ");
+        post.handover();
+        bed.pass(TIMEOUT);
+        assertThat(drained).isCompleted();
+        assertThat(told).containsExactly("cancelled");
     }
 
     @Test

@@ -7,6 +7,8 @@ import dev.holdfast.Opening;
 import dev.holdfast.Session;
 import dev.holdfast.spi.SessionKey;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
@@ -67,6 +69,18 @@ class GracelessClusterTest {
         bed.post(here, 1).broken();
         assertThat(first.news.heard).endsWith("closed: DISCONNECTED");
         assertThat(isKept(here)).isFalse();
+    }
+
+    @Test
+    void theBackendGivesUpWhatRunsAtTheEnd() {
+        Session here = open();
+        Connection post = bed.post(here, 1);
+        List<String> told = new ArrayList<>();
+        first.backend.life().call(1).sink().onCancel(notification -> told.add("cancelled"));
+        post.broken();
+        bed.settle();
+        assertThat(isKept(here)).isFalse();
+        assertThat(told).containsExactly("cancelled");
     }
 
     @Test
