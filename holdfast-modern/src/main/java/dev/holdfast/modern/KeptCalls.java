@@ -223,9 +223,8 @@ public final class KeptCalls {
                 if (answer == null) {
                     open.add(question.key());
                 } else {
-                    all = all.thenCombine(
-                            carrier.answered(call.session, question.answered(answer, context)),
-                            (before, taken) -> true);
+                    // one behind the other: equal questions get theirs in this order when the call is run again
+                    all = all.thenCompose(before -> carrier.answered(call.session, question.answered(answer, context)));
                 }
             }
         }
