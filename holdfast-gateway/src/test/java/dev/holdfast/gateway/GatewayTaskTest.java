@@ -189,6 +189,8 @@ class GatewayTaskTest {
         CompletableFuture<String> unused =
                 CompletableFuture.supplyAsync(() -> asked(url).retry("recall", "{}", asked, "Ann"));
         Wait.until("the server has the answer", () -> noted().contains("Ann"));
+        // is in the store behind the answer
+        asked(url).post("tools/list", "", "");
 
         assertThat(asked(restarted()).retry("recall", "{}", asked, "Bob")).contains("\"text\":\"Ann again\"");
     }

@@ -353,7 +353,8 @@ class OAuthTest {
                         case 1 -> good.substring(0, good.length() - 20) + "A".repeat(20);
                         default -> {
                             char[] changed = good.toCharArray();
-                            changed[random.nextInt(changed.length - 10)] = (char) ('!' + random.nextInt(90));
+                            int at = random.nextInt(changed.length - 10);
+                            changed[at] = (char) ('!' + (changed[at] - '!' + 1 + random.nextInt(89)) % 90);
                             yield new String(changed);
                         }
                     })

@@ -4,7 +4,9 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.gateway.stdio.StdioBed;
+import java.io.BufferedReader;
 import java.io.IOException;
+import java.io.InputStreamReader;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.net.URI;
@@ -167,6 +169,7 @@ class StatelessIsolationTest {
         check(kind, "last", secret, answer);
     }
 
+    /** Leaves when the child has the call. */
     private void leave(ModernPeer peer, String secret) throws IOException {
         try (Socket socket =
                 new Socket(InetAddress.getLoopbackAddress(), peer.url().getPort())) {
@@ -174,7 +177,9 @@ class StatelessIsolationTest {
             socket.getOutputStream()
                     .write(peer.raw("tools/call", "linger", "'name':'linger','arguments':" + arguments(secret))
                             .getBytes(UTF_8));
-            assertThat(socket.getInputStream().read()).isPositive();
+            BufferedReader lines = new BufferedReader(new InputStreamReader(socket.getInputStream(), UTF_8));
+            assertThat(lines.lines().filter(line -> line.contains(secret)).findFirst())
+                    .isPresent();
             left.incrementAndGet();
             socket.setSoLinger(true, 0);
         }

@@ -35,6 +35,8 @@ class VanishedClientsTest {
 
     private static final boolean ALL_ENDS = CLIENTS >= 1_000;
     private static final Duration CANCELLED = Duration.ofSeconds(10);
+    /** So many children are started at once. */
+    private static final Duration START = Duration.ofMinutes(3);
     /** A child that is shared waits a minute for the next call. */
     private static final Duration UNUSED = Duration.ofSeconds(90);
 
@@ -125,7 +127,7 @@ class VanishedClientsTest {
             for (int client = 0; client < CLIENTS; client++) {
                 call(url, client);
             }
-            Wait.until("all calls run", Duration.ofSeconds(60), () -> noted("called") == CLIENTS);
+            Wait.until("all calls run", START, () -> noted("called") == CLIENTS);
             assertThat(count(peer, "runningCalls")).isEqualTo(CLIENTS);
             int shared = count(peer, "sessions") - ASKED;
             assertThat(shared).isLessThanOrEqualTo(2 * (CLIENTS - ASKED) / OF_A_CHILD + 2);
