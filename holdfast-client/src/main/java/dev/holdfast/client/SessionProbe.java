@@ -1,11 +1,10 @@
 package dev.holdfast.client;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import dev.holdfast.client.wire.ExchangeEnd;
 import dev.holdfast.client.wire.HttpExchange;
 import dev.holdfast.json.Envelope;
-import dev.holdfast.json.EnvelopeReader;
+import dev.holdfast.json.JsonRpc;
+import dev.holdfast.spi.RequestId;
 import java.net.URI;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -76,10 +75,8 @@ final class SessionProbe {
 
     private CompletionStage<Finding> ping(URI uri, Object context) {
         CompletableFuture<Finding> finding = new CompletableFuture<>();
-        Envelope ping = ((EnvelopeReader.Single) MessageBodies.read(("{\"jsonrpc\":\"2.0\",\"id\":\"holdfast-probe-"
-                                + NUMBERS.incrementAndGet() + "\",\"method\":\"ping\"}")
-                        .getBytes(UTF_8)))
-                .message();
+        RequestId id = JsonRpc.stringId("holdfast-probe-" + NUMBERS.incrementAndGet());
+        Envelope ping = MessageBodies.message(JsonRpc.request(id, "ping", ""));
         Future<?> late = session.later(TIMEOUT_MILLIS, () -> finding.complete(Finding.UNKNOWN));
         finding.thenAccept(found -> late.cancel(false));
         session.postRequest(uri, ping, context).whenComplete((request, failure) -> {

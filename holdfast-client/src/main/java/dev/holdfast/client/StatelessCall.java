@@ -462,8 +462,8 @@ final class StatelessCall {
                 .orElse("");
         session.watch.goesOnAs(
                 id(),
-                JsonParts.message("\"id\":" + id().token() + ",\"method\":\"" + TASK_RESULT
-                        + "\",\"params\":{\"taskId\":" + JsonParts.quoted(task) + token + "}"));
+                MessageBodies.message(
+                        JsonRpc.request(id(), TASK_RESULT, "{\"taskId\":" + JsonParts.quoted(task) + token + "}")));
     }
 
     private Map<String, String> taskId() {
@@ -539,9 +539,10 @@ final class StatelessCall {
             lastMessage = message;
             age(task).ifPresent(age -> {
                 CompletionStage<Void> unused = told.pass(
-                        JsonParts.message("\"method\":\"notifications/progress\",\"params\":{\"progressToken\":"
-                                + token.get().token() + ",\"progress\":" + told.beyond(age) + ",\"message\":"
-                                + JsonParts.quoted(message) + "}"),
+                        MessageBodies.message(JsonRpc.notification(
+                                "notifications/progress",
+                                "{\"progressToken\":" + token.get().token() + ",\"progress\":" + told.beyond(age)
+                                        + ",\"message\":" + JsonParts.quoted(message) + "}")),
                         sink);
             });
         }

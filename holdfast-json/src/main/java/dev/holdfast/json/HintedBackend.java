@@ -1,7 +1,5 @@
 package dev.holdfast.json;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import dev.holdfast.spi.Backend;
 import dev.holdfast.spi.BackendConnection;
 import dev.holdfast.spi.CallSink;
@@ -276,13 +274,11 @@ public final class HintedBackend implements Backend {
         private void ask(int number, String params) {
             Page page = new Page(this, number);
             last = page;
-            String text =
-                    "{\"jsonrpc\":\"2.0\",\"id\":" + page.id.token() + ",\"method\":\"tools/list\"" + params + "}";
             InboundMessage request = new InboundMessage(
                     InboundMessage.Kind.REQUEST,
                     page.id,
                     RepeatRules.TOOLS_LIST,
-                    text.getBytes(UTF_8),
+                    JsonRpc.request(page.id, RepeatRules.TOOLS_LIST, params),
                     JournalChange.NONE,
                     InboundMessage.NO_CONTEXT);
             try {
@@ -303,7 +299,7 @@ public final class HintedBackend implements Backend {
             if (cursor.isEmpty() || number == MOST_PAGES || over.isDone()) {
                 end();
             } else {
-                ask(number + 1, ",\"params\":{\"cursor\":" + JsonText.quoted(cursor.get()) + "}");
+                ask(number + 1, "{\"cursor\":" + JsonText.quoted(cursor.get()) + "}");
             }
         }
     }

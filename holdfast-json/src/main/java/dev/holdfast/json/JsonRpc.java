@@ -60,9 +60,8 @@ public final class JsonRpc implements MessageFactory {
 
     @Override
     public OutboundMessage cancelled(RequestId id, String reason) {
-        String body = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":"
-                + id.token() + ",\"reason\":" + JsonText.quoted(reason) + "}}";
-        return new OutboundMessage(EventKind.NOTIFICATION, null, body.getBytes(UTF_8));
+        String params = "{\"requestId\":" + id.token() + ",\"reason\":" + JsonText.quoted(reason) + "}";
+        return new OutboundMessage(EventKind.NOTIFICATION, null, notification("notifications/cancelled", params));
     }
 
     @Override
@@ -137,8 +136,7 @@ public final class JsonRpc implements MessageFactory {
 
     @Override
     public Optional<InboundMessage> pong(RequestId ping) {
-        return Optional.of(
-                JsonParts.message("\"id\":" + ping.token() + ",\"result\":{}").inbound(InboundMessage.NO_CONTEXT));
+        return Optional.of(ENVELOPES.message(result(ping, "{}")).inbound(InboundMessage.NO_CONTEXT));
     }
 
     private static byte[] sha256(String text) {
@@ -154,11 +152,46 @@ public final class JsonRpc implements MessageFactory {
         List<OutboundMessage> notifications = new ArrayList<>(LISTS.size());
         for (int i = 0; i < LISTS.size(); i++) {
             if ((lists & 1 << i) != 0) {
-                String body = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/" + LISTS.get(i) + "/list_changed\"}";
-                notifications.add(new OutboundMessage(EventKind.NOTIFICATION, null, body.getBytes(UTF_8)));
+                byte[] changed = notification("notifications/" + LISTS.get(i) + "/list_changed", "");
+                notifications.add(new OutboundMessage(EventKind.NOTIFICATION, null, changed));
             }
         }
         return notifications;
+    }
+
+    /**
+     * Returns a request.
+     *
+     * @param params JSON on one line, written as it is; empty for none
+     */
+    public static byte[] request(RequestId id, String method, String params) {
+        return message("\"id\":" + id.token() + "," + called(method, params));
+    }
+
+    /**
+     * Returns a notification.
+     *
+     * @param params JSON on one line, written as it is; empty for none
+     */
+    public static byte[] notification(String method, String params) {
+        return message(called(method, params));
+    }
+
+    /**
+     * Returns a response with a result.
+     *
+     * @param result JSON on one line, written as it is
+     */
+    public static byte[] result(RequestId id, String result) {
+        return message("\"id\":" + id.token() + ",\"result\":" + result);
+    }
+
+    private static String called(String method, String params) {
+        return "\"method\":" + JsonText.quoted(method) + (params.isEmpty() ? "" : ",\"params\":" + params);
+    }
+
+    private static byte[] message(String members) {
+        return ("{\"jsonrpc\":\"2.0\"," + members + "}").getBytes(UTF_8);
     }
 
     /**
@@ -182,9 +215,7 @@ public final class JsonRpc implements MessageFactory {
 
     /** Returns the notification that a resource was updated. */
     public static byte[] resourceUpdated(String uri) {
-        String body = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/updated\",\"params\":{\"uri\":"
-                + JsonText.quoted(uri) + "}}";
-        return body.getBytes(UTF_8);
+        return notification("notifications/resources/updated", "{\"uri\":" + JsonText.quoted(uri) + "}");
     }
 
     /** Returns the id that is this string; {@code "1"} as a string is another id than the number. */
@@ -193,8 +224,7 @@ public final class JsonRpc implements MessageFactory {
     }
 
     private static byte[] error(Optional<RequestId> id, int code, String message, String dataMember) {
-        String body = "{\"jsonrpc\":\"2.0\",\"id\":" + id.map(RequestId::token).orElse("null") + ",\"error\":{\"code\":"
-                + code + ",\"message\":" + JsonText.quoted(message) + dataMember + "}}";
-        return body.getBytes(UTF_8);
+        return message("\"id\":" + id.map(RequestId::token).orElse("null") + ",\"error\":{\"code\":" + code
+                + ",\"message\":" + JsonText.quoted(message) + dataMember + "}");
     }
 }

@@ -67,8 +67,7 @@ public record ModernClient(String info, String capabilities, String revision) {
     public Envelope request(RequestId id, String method, Map<String, String> params, Optional<String> logLevel) {
         Map<String, String> all = new LinkedHashMap<>(params);
         all.put(META, meta(params.getOrDefault(META, "{}").getBytes(UTF_8), logLevel));
-        return JsonParts.message("\"id\":" + id.token() + ",\"method\":" + JsonText.quoted(method) + ",\"params\":"
-                + JsonParts.object(all));
+        return ENVELOPES.message(JsonRpc.request(id, method, JsonParts.object(all)));
     }
 
     /**
@@ -132,7 +131,7 @@ public record ModernClient(String info, String capabilities, String revision) {
                 JsonPeek.raw(discovered, "result", "_meta", PREFIX + "serverInfo")
                         .orElse(UNNAMED));
         JsonPeek.raw(discovered, "result", "instructions").ifPresent(text -> result.put("instructions", text));
-        return Optional.of(JsonParts.message("\"id\":" + id.token() + ",\"result\":" + JsonParts.object(result)));
+        return Optional.of(ENVELOPES.message(JsonRpc.result(id, JsonParts.object(result))));
     }
 
     /**

@@ -1,7 +1,5 @@
 package dev.holdfast.json;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import dev.holdfast.spi.RequestId;
 import java.util.List;
 import java.util.Map;
@@ -49,9 +47,9 @@ public record ServerIntroduction(String serverInfo, String capabilities, String 
      */
     public byte[] discovered(RequestId id, List<String> versions) {
         String supported = versions.stream().collect(Collectors.joining("\",\"", "[\"", "\"]"));
-        String body = "{\"jsonrpc\":\"2.0\",\"id\":" + id.token() + ",\"result\":{\"supportedVersions\":" + supported
-                + ",\"capabilities\":" + capabilities
-                + (instructions.isEmpty() ? "" : ",\"instructions\":" + instructions) + "}}";
-        return body.getBytes(UTF_8);
+        return JsonRpc.result(
+                id,
+                "{\"supportedVersions\":" + supported + ",\"capabilities\":" + capabilities
+                        + (instructions.isEmpty() ? "" : ",\"instructions\":" + instructions) + "}");
     }
 }

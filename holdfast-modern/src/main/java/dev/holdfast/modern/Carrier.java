@@ -1,6 +1,5 @@
 package dev.holdfast.modern;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.concurrent.TimeUnit.MILLISECONDS;
 
 import dev.holdfast.Call;
@@ -382,13 +381,12 @@ public final class Carrier {
     /** Asks the backend something about a resource, for no client; completes with whether it has answered with a result. */
     CompletionStage<Boolean> ask(String method, String uri) {
         RequestId id = new RequestId(Long.toString(lastId.incrementAndGet()));
-        String body = "{\"jsonrpc\":\"2.0\",\"id\":" + id.token() + ",\"method\":\"" + method
-                + "\",\"params\":{\"uri\":" + JsonParts.quoted(uri) + "}}";
+        byte[] body = JsonRpc.request(id, method, "{\"uri\":" + JsonParts.quoted(uri) + "}");
         JournalChange change = method.equals("resources/subscribe")
                 ? new JournalChange.Put("resources/subscribe:" + uri)
                 : new JournalChange.Remove("resources/subscribe:" + uri);
-        InboundMessage request = new InboundMessage(
-                InboundMessage.Kind.REQUEST, id, method, body.getBytes(UTF_8), change, InboundMessage.NO_CONTEXT);
+        InboundMessage request =
+                new InboundMessage(InboundMessage.Kind.REQUEST, id, method, body, change, InboundMessage.NO_CONTEXT);
         return session.call(List.of(request)).thenCompose(outcome -> {
             if (!(outcome instanceof Call.Accepted accepted)) {
                 return CompletableFuture.completedFuture(false);

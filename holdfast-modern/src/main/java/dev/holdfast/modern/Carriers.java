@@ -1,7 +1,5 @@
 package dev.holdfast.modern;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import dev.holdfast.Finding;
 import dev.holdfast.Lifetime;
 import dev.holdfast.Opening;
@@ -10,6 +8,7 @@ import dev.holdfast.Session;
 import dev.holdfast.SessionState;
 import dev.holdfast.Unavailable;
 import dev.holdfast.engine.SessionEngine;
+import dev.holdfast.json.JsonRpc;
 import dev.holdfast.json.RequestMeta;
 import dev.holdfast.json.ServerIntroduction;
 import dev.holdfast.json.ToolHeaders;
@@ -289,11 +288,11 @@ public final class Carriers {
     }
 
     private CompletionStage<Taking> open(Key key, Object context) {
-        String body = "{\"jsonrpc\":\"2.0\",\"id\":" + FIRST_ID.token()
-                + ",\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"" + REVISION + "\",\"capabilities\":"
-                + key.capabilities + ",\"clientInfo\":{\"name\":\"holdfast\",\"version\":\"1\"}}}";
+        String params = "{\"protocolVersion\":\"" + REVISION + "\",\"capabilities\":" + key.capabilities
+                + ",\"clientInfo\":{\"name\":\"holdfast\",\"version\":\"1\"}}";
+        byte[] body = JsonRpc.request(FIRST_ID, "initialize", params);
         InboundMessage initialize = new InboundMessage(
-                InboundMessage.Kind.REQUEST, FIRST_ID, "initialize", body.getBytes(UTF_8), JournalChange.NONE, context);
+                InboundMessage.Kind.REQUEST, FIRST_ID, "initialize", body, JournalChange.NONE, context);
         return engine.openCarrier(initialize, key.principal, lifetime)
                 .thenApply(opening -> opened(opening, key, context));
     }
@@ -301,7 +300,7 @@ public final class Carriers {
     private Taking opened(Opening opening, Key key, Object context) {
         if (opening instanceof Opening.Opened opened) {
             Session session = opened.session();
-            byte[] body = ("{\"jsonrpc\":\"2.0\",\"method\":\"" + INITIALIZED + "\"}").getBytes(UTF_8);
+            byte[] body = JsonRpc.notification(INITIALIZED, "");
             // a session of one call comes back for nobody, and needs no journal
             JournalChange change = key.use == Use.ONCE ? JournalChange.NONE : new JournalChange.Put(INITIALIZED);
             session.notify(new InboundMessage(

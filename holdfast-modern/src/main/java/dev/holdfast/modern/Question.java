@@ -1,7 +1,5 @@
 package dev.holdfast.modern;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import dev.holdfast.json.JsonParts;
 import dev.holdfast.json.JsonRpc;
 import dev.holdfast.spi.Event;
@@ -60,17 +58,15 @@ record Question(String key, RequestId id, String method, String params) {
 
     /** The answer that its client gives. */
     InboundMessage answered(String result, Object context) {
-        return answer("{\"jsonrpc\":\"2.0\",\"id\":" + id.token() + ",\"result\":" + result + "}", context);
+        return answer(JsonRpc.result(id, result), context);
     }
 
     /** The answer that is given in the place of its client, who cannot be asked. */
     InboundMessage declined(String why) {
-        byte[] error = JsonRpc.errorBody(Optional.of(id), JsonRpc.METHOD_NOT_FOUND, why);
-        return answer(new String(error, UTF_8), InboundMessage.NO_CONTEXT);
+        return answer(JsonRpc.errorBody(Optional.of(id), JsonRpc.METHOD_NOT_FOUND, why), InboundMessage.NO_CONTEXT);
     }
 
-    private InboundMessage answer(String body, Object context) {
-        return new InboundMessage(
-                InboundMessage.Kind.RESPONSE, id, "", body.getBytes(UTF_8), JournalChange.NONE, context);
+    private InboundMessage answer(byte[] body, Object context) {
+        return new InboundMessage(InboundMessage.Kind.RESPONSE, id, "", body, JournalChange.NONE, context);
     }
 }

@@ -6,6 +6,7 @@ import dev.holdfast.EndReason;
 import dev.holdfast.StreamReader;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.JsonParts;
+import dev.holdfast.json.JsonRpc;
 import dev.holdfast.json.TaggedNotification;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.Event;
@@ -190,12 +191,10 @@ public final class Subscription implements StreamReader, ModernStream {
         if (!tasks.isEmpty()) {
             agreed.put("taskIds", texts(tasks.stream()));
         }
-        String members = agreed.entrySet().stream()
-                .map(wish -> JsonParts.quoted(wish.getKey()) + ":" + wish.getValue())
-                .collect(Collectors.joining(",", "{", "}"));
-        return ("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/subscriptions/acknowledged\",\"params\":{\"_meta\":{"
-                        + TaggedNotification.member(id) + "},\"notifications\":" + members + "}}")
-                .getBytes(UTF_8);
+        return JsonRpc.notification(
+                "notifications/subscriptions/acknowledged",
+                "{\"_meta\":{" + TaggedNotification.member(id) + "},\"notifications\":" + JsonParts.object(agreed)
+                        + "}");
     }
 
     private static String texts(Stream<String> texts) {
@@ -231,9 +230,8 @@ public final class Subscription implements StreamReader, ModernStream {
     void offer(String task, CallState.Status status, Set<String> questions, String members) {
         Told now = new Told(status, questions);
         if (!now.equals(told.put(task, now))) {
-            String body = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tasks\",\"params\":{\"_meta\":{"
-                    + TaggedNotification.member(id) + "}," + members + "}}";
-            add(body.getBytes(UTF_8));
+            String params = "{\"_meta\":{" + TaggedNotification.member(id) + "}," + members + "}";
+            add(JsonRpc.notification("notifications/tasks", params));
         }
     }
 

@@ -1,8 +1,7 @@
 package dev.holdfast.modern;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import dev.holdfast.json.JsonParts;
+import dev.holdfast.json.JsonRpc;
 import dev.holdfast.json.ModernAnswer;
 import dev.holdfast.spi.Event;
 import dev.holdfast.spi.RequestId;
@@ -66,8 +65,6 @@ final class Task {
 
     /** A response whose result has these members. */
     static byte[] response(RequestId id, String type, String members) {
-        return ("{\"jsonrpc\":\"2.0\",\"id\":" + id.token() + ",\"result\":{\"resultType\":\"" + type + "\""
-                        + (members.isEmpty() ? "" : "," + members) + "}}")
-                .getBytes(UTF_8);
+        return JsonRpc.result(id, "{\"resultType\":\"" + type + "\"" + (members.isEmpty() ? "" : "," + members) + "}");
     }
 }

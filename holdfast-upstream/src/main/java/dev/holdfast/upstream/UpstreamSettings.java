@@ -68,8 +68,7 @@ final class UpstreamSettings {
         } else {
             return Optional.empty();
         }
-        byte[] done =
-                ("{\"jsonrpc\":\"2.0\",\"id\":" + request.requiredId().token() + ",\"result\":{}}").getBytes(UTF_8);
+        byte[] done = JsonRpc.result(request.requiredId(), "{}");
         return Optional.of(new OutboundMessage(EventKind.RESPONSE, request.requiredId(), done));
     }
 

@@ -1,7 +1,5 @@
 package dev.holdfast.client.held;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import dev.holdfast.client.MessageSink;
 import dev.holdfast.client.Outcome;
 import dev.holdfast.client.RemoteServer;
@@ -35,7 +33,7 @@ import org.jspecify.annotations.Nullable;
 final class CurrentSession {
     private static final EnvelopeReader ENVELOPES = new EnvelopeReader();
     private static final Envelope INITIALIZED =
-            ENVELOPES.message("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}".getBytes(UTF_8));
+            ENVELOPES.message(JsonRpc.notification("notifications/initialized", ""));
 
     /** How many sessions may be lost while the application's own {@code initialize} is under way. */
     private static final int MOST_LOST = 3;

@@ -1,7 +1,5 @@
 package dev.holdfast.gateway.stdio;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import dev.holdfast.gateway.process.Child;
 import dev.holdfast.gateway.text.Durations;
 import dev.holdfast.json.Envelope;
@@ -250,7 +248,7 @@ final class StdioConnection implements BackendConnection, Child.Listener, OpenQu
         }
         RequestId id = JsonRpc.stringId(pingPrefix + ++pings);
         ping = Optional.of(id);
-        child.write(("{\"jsonrpc\":\"2.0\",\"id\":" + id.token() + ",\"method\":\"ping\"}").getBytes(UTF_8));
+        child.write(JsonRpc.request(id, "ping", ""));
         Duration timeout = child.options().pingTimeout();
         pingDeadline = child.afterReading(timeout, () -> {
             if (answersPing(id)) {
