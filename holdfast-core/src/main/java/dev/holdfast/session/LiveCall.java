@@ -71,6 +71,8 @@ public final class LiveCall implements Call {
     private boolean again;
     /** What its record keeps for the next run; absent where no answer of its client is kept with that. */
     private @Nullable Rerun kept;
+    /** What its client answers now would get the place of an answer that is not kept. */
+    private boolean keepsNoMore;
     /** What its client has answered to backends before, as far as the one that has it now has not asked it. */
     private final List<Rerun.Answer> given = new ArrayList<>(0);
 
@@ -163,14 +165,18 @@ public final class LiveCall implements Call {
      */
     Optional<RecordChange> keepAnswer(Optional<Rerun.Answer> answer, Step step) {
         Rerun present = kept;
-        keepFor(present == null || answer.isEmpty() ? null : present.with(answer.get()), step);
-        return Optional.ofNullable(kept)
-                .map(next ->
-                        new RecordChange.CallStarted(id, List.of(requests.get(0).id()), next.pack()));
+        Optional<Rerun> next = present == null || keepsNoMore
+                ? Optional.empty()
+                : answer.map(present::with).filter(more -> more.size() <= Rerun.MOST_BYTES);
+        keepsNoMore = next.isEmpty();
+        next.ifPresent(more -> keepFor(more, step));
+        return next.map(
+                more -> new RecordChange.CallStarted(id, List.of(requests.get(0).id()), more.pack()));
     }
 
     /** Another backend gets it, and may ask all again that its client has answered. */
     private void asksAnew() {
+        keepsNoMore = false;
         given.clear();
         if (kept != null) {
             given.addAll(kept.answers());
