@@ -60,6 +60,6 @@ record BridgeProcess(Process process, BufferedReader out) implements AutoCloseab
 
     @Override
     public void close() {
-        process.destroyForcibly().onExit().join();
+        Wait.untilKilled(process);
     }
 }

@@ -54,7 +54,7 @@ class ConnectOutputTest {
 
     @AfterEach
     void close() {
-        bridge.destroyForcibly().onExit().join();
+        Wait.untilKilled(bridge);
     }
 
     private String written(String where) {

@@ -30,7 +30,7 @@ class ConnectTest {
 
     @AfterEach
     void endAll() {
-        started.forEach(process -> process.destroyForcibly().onExit().join());
+        started.forEach(Wait::untilKilled);
         gateways.forEach(TestGateway::close);
     }
 

@@ -34,7 +34,7 @@ class DamagedStoreTest {
 
     @AfterEach
     void end() {
-        started.forEach(process -> process.destroyForcibly().onExit().join());
+        started.forEach(Wait::untilKilled);
     }
 
     /** The same port each time, so that clients find their server again. */

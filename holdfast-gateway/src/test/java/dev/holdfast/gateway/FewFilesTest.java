@@ -53,7 +53,7 @@ class FewFilesTest {
     @AfterEach
     void end() throws IOException {
         leave();
-        gateway.destroyForcibly().onExit().join();
+        Wait.untilKilled(gateway);
     }
 
     private void leave() throws IOException {

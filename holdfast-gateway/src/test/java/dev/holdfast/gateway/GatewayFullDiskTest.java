@@ -60,7 +60,7 @@ class GatewayFullDiskTest {
 
     @AfterEach
     void end() {
-        gateway.destroyForcibly().onExit().join();
+        Wait.untilKilled(gateway);
     }
 
     @Test

@@ -86,6 +86,6 @@ record GatewayProcess(Process process) implements AutoCloseable {
 
     @Override
     public void close() {
-        process.destroyForcibly().onExit().join();
+        Wait.untilKilled(process);
     }
 }

@@ -34,7 +34,7 @@ class GatewayProcessTest {
 
     @AfterEach
     void endAll() {
-        started.forEach(process -> process.destroyForcibly().onExit().join());
+        started.forEach(Wait::untilKilled);
     }
 
     private Process start(String... args) throws IOException {

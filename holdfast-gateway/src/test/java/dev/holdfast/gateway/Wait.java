@@ -57,6 +57,18 @@ public final class Wait {
         }
     }
 
+    /**
+     * Kills a process, if it has not ended before, and waits for its end. Not by {@link Process#onExit}: of one that has ended that may
+     * wait for another which has got its number.
+     */
+    public static void untilKilled(Process process) {
+        try {
+            process.destroyForcibly().waitFor();
+        } catch (InterruptedException e) {
+            throw new AssertionError("did not end", e);
+        }
+    }
+
     /** Waits for the next line of a process; empty at its end. A thread that reads would mind no interruption, so that another does. */
     static Optional<String> line(BufferedReader out) {
         CompletableFuture<Optional<String>> line = new CompletableFuture<>();

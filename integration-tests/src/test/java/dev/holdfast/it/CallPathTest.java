@@ -99,7 +99,7 @@ class CallPathTest {
                     .filter(words -> words.get(0).equals(MARK))
                     .toList();
         } finally {
-            process.destroyForcibly().onExit().join();
+            process.destroyForcibly().waitFor();
         }
     }
 

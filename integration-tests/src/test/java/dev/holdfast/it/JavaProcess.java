@@ -81,6 +81,11 @@ final class JavaProcess implements AutoCloseable {
     /** By SIGKILL; returns when it is gone. */
     @Override
     public void close() {
-        process.destroyForcibly().onExit().join();
+        try {
+            // onExit of one that has ended may wait for another which has got its number
+            process.destroyForcibly().waitFor();
+        } catch (InterruptedException e) {
+            throw new AssertionError("did not end", e);
+        }
     }
 }
