@@ -149,8 +149,12 @@ final class RawConnection implements AutoCloseable {
 
     /** Reads the next frame of the stream, be it only a comment; empty when the stream has ended. */
     Optional<Frame> frame() {
+        return frame(PATIENCE);
+    }
+
+    private Optional<Frame> frame(Duration patience) {
         List<String> lines = new ArrayList<>();
-        long deadline = System.nanoTime() + PATIENCE.toNanos();
+        long deadline = System.nanoTime() + patience.toNanos();
         for (Optional<String> line = line(deadline); line.isPresent(); line = line(deadline)) {
             if (line.get().isEmpty()) {
                 return Optional.of(new Frame(lines));
@@ -172,8 +176,13 @@ final class RawConnection implements AutoCloseable {
 
     /** Reads all messages up to the end of the stream. */
     List<Frame> messages() {
+        return messages(PATIENCE);
+    }
+
+    /** The same where each may take so long. */
+    List<Frame> messages(Duration patience) {
         List<Frame> all = new ArrayList<>();
-        for (Optional<Frame> frame = frame(); frame.isPresent(); frame = frame()) {
+        for (Optional<Frame> frame = frame(patience); frame.isPresent(); frame = frame(patience)) {
             frame.filter(Frame::message).ifPresent(all::add);
         }
         return all;

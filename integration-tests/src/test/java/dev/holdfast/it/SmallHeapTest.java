@@ -249,7 +249,7 @@ class SmallHeapTest {
             try (RawConnection connection =
                     session(number).send(session(number).post(Json.call(String.valueOf(number), "large")))) {
                 connection.head(Duration.ofSeconds(60));
-                connection.messages();
+                connection.messages(Duration.ofSeconds(60));
             } catch (UncheckedIOException e) {
                 // its session has ended for what it keeps
             }
