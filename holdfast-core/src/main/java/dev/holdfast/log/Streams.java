@@ -387,8 +387,9 @@ public final class Streams {
 
     private void remove(KeptEvent node, Step step) {
         LiveStream stream = node.stream;
+        // a response has one before it is stored where its stream counts as delivered already
+        rank(node, KeptEvent.HELD);
         if (node.committed()) {
-            rank(node, KeptEvent.HELD);
             bytes -= node.size;
             events--;
             tell(-node.size, -1, step);

@@ -1,11 +1,13 @@
 package dev.holdfast.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
 import dev.holdfast.Call;
 import dev.holdfast.EndReason;
 import dev.holdfast.Opening;
 import dev.holdfast.Session;
+import dev.holdfast.SessionLimits;
 import dev.holdfast.SessionState;
 import dev.holdfast.StoreUnavailableException;
 import dev.holdfast.engine.TestStore.Fate;
@@ -134,6 +136,27 @@ class StoreFailureTest {
         bed.backend.life().call(1).respond();
         assertThat(bed.engine.stats().runningCalls()).isZero();
         assertThat(running()).isEmpty();
+    }
+
+    /** Its answer is dropped with its stream before it is stored. */
+    @Test
+    void aRefusedCallThatHasAnAnswerIsInNobodysWay() {
+        assertTimeoutPreemptively(Duration.ofSeconds(30), () -> {
+            try (TestBed small = new TestBed(new SessionLimits(1 << 20, 100, 4000, 100, 0, 10))) {
+                Session open = small.open();
+                small.store.hold();
+                Connection post = small.post(open, 1);
+                small.backend.life().call(1).respond();
+                small.pass(Duration.ofSeconds(3));
+                assertThat(post.reason()).isEqualTo(EndReason.STORE_FAILED);
+                post.inOrder();
+                small.store.release();
+                for (int i = 0; i < 40; i++) {
+                    small.backend.life().sink.send(Wire.question("q" + i));
+                }
+                assertThat(small.news.heard).endsWith("closed: OVERFLOW");
+            }
+        });
     }
 
     @Test
