@@ -164,17 +164,24 @@ final class StdioConnection implements BackendConnection, Child.Listener, OpenQu
 
     private void begin(InboundMessage request, boolean carries, CallSink sink) {
         Envelope message = envelopes.message(request);
-        ServerIds.Names names;
+        Running call;
         synchronized (this) {
             // what comes late for a call that was cancelled must not be taken for that of a later one
-            names = ids.names(message, id -> calls.containsKey(id) || cancelledIds.contains(id), this::isTokenInUse);
-            Running call = new Running(
+            ServerIds.Names names =
+                    ids.names(message, id -> calls.containsKey(id) || cancelledIds.contains(id), this::isTokenInUse);
+            call = new Running(
                     request.requiredId(), message.progressToken(), names, carries, message.asksForTask(), sink);
             calls.put(names.id(), call);
             names.token().ifPresent(token -> tokens.put(token, call));
         }
-        child.write(names.of(message).onOneLine());
-        sink.onCancel(notification -> cancel(names, sink, notification));
+        byte[] line = call.names.of(message).onOneLine();
+        // before the child has the request: whoever leaves by what it sends for that may close it right after
+        sink.onCancel(notification -> cancel(call, notification));
+        synchronized (this) {
+            if (call.equals(calls.get(call.names.id()))) {
+                child.write(line);
+            }
+        }
     }
 
     private boolean isTokenInUse(RequestId token) {
@@ -182,22 +189,21 @@ final class StdioConnection implements BackendConnection, Child.Listener, OpenQu
     }
 
     /** Forgets a call whose answer nobody waits for, and what still comes for its progress token, unless it has ended. */
-    private void cancel(ServerIds.Names names, CallSink sink, Optional<InboundMessage> notification) {
+    private void cancel(Running call, Optional<InboundMessage> notification) {
+        RequestId theirs = call.names.id();
         synchronized (this) {
-            Running call = calls.get(names.id());
-            if (call == null || call.sink != sink) {
+            if (!call.equals(calls.get(theirs))) {
                 return;
             }
-            remove(names.id());
-            cancelledIds.add(names.id());
+            remove(theirs);
+            cancelledIds.add(theirs);
             cancelledAt = System.nanoTime();
-            names.token().ifPresent(cancelledTokens::add);
+            call.names.token().ifPresent(cancelledTokens::add);
         }
         child.write(notification
-                .map(told -> cancelling(names.id(), envelopes.message(told)))
-                .orElseGet(() ->
-                        JsonRpc.MESSAGES.cancelled(names.id(), "cancelled").bytes()));
-        questions.ended(sink);
+                .map(told -> cancelling(theirs, envelopes.message(told)))
+                .orElseGet(() -> JsonRpc.MESSAGES.cancelled(theirs, "cancelled").bytes()));
+        questions.ended(call.sink);
         if (notification.isEmpty()) {
             // it was not the client that gave up: the call ran into its time limit
             ping();

@@ -17,6 +17,7 @@ final class RecordedCall implements CallSink {
     private final CompletionStage<Void> commit;
     private final BlockingQueue<OutboundMessage> messages = new LinkedBlockingQueue<>();
     private volatile CancelHook hook = notification -> {};
+    private volatile Optional<Optional<InboundMessage>> cancelled = Optional.empty();
 
     /** A call whose messages are committed at once. */
     RecordedCall() {
@@ -38,6 +39,7 @@ final class RecordedCall implements CallSink {
     }
 
     void cancel(Optional<InboundMessage> notification) {
+        cancelled = Optional.of(notification);
         hook.cancelled(notification);
     }
 
@@ -50,6 +52,7 @@ final class RecordedCall implements CallSink {
     @Override
     public void onCancel(CancelHook next) {
         hook = next;
+        cancelled.ifPresent(next::cancelled);
     }
 
     @Override

@@ -146,6 +146,18 @@ class StdioIdsTest {
     }
 
     @Test
+    void whatIsCancelledBeforeTheChildHasItIsNotGivenToIt() {
+        RecordedCall call = new RecordedCall();
+        call.cancel(Optional.of(
+                TestJson.inbound("{'jsonrpc':'2.0','method':'notifications/cancelled','params':{'requestId':1}}")));
+        child.connection().call(TestJson.inbound(calling("1")), call);
+        unheard(calling("2"));
+
+        assertThat(child.hears()).contains("notifications/cancelled");
+        assertThat(child.hears()).isEqualTo(TestJson.of(calling("2")));
+    }
+
+    @Test
     void soDoesThatOfATimeLimit() {
         RecordedCall call = unheard(calling("9007199254740993"));
         int theirs = id(child.hears());
