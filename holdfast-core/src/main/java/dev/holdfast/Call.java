@@ -47,6 +47,12 @@ public interface Call {
      */
     void whenOver(Runnable task);
 
+    /**
+     * Whether a request of it was given up before its backend had answered, or may have been: the backend may still send something for it.
+     * Asked when no request of the call is running any more.
+     */
+    boolean givenUp();
+
     /** How opening a call ended. */
     sealed interface Outcome {}
 

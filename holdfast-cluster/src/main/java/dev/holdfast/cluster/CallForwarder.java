@@ -370,6 +370,12 @@ final class CallForwarder {
             task.run();
         }
 
+        /** What becomes of it is not known here. */
+        @Override
+        public boolean givenUp() {
+            return true;
+        }
+
         /** The other node has handed it to its backend. */
         @Override
         public void dispatch(Executor caller) {

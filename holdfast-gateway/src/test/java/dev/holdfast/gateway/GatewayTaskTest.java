@@ -269,6 +269,21 @@ class GatewayTaskTest {
     }
 
     @Test
+    void theQuestionOfATaskThatAnotherGatewayHasCancelledReachesNobodyElse() throws Exception {
+        try (RedisServer redis = RedisServer.start()) {
+            URI here = serving("--store", redis.url(), "--node-name", "here");
+            URI there = serving("--store", redis.url(), "--node-name", "there");
+            String id = askedInTasks(here).begun("late", "{}");
+            peer(there).post("tasks/cancel", id, "'taskId':'" + id + "'");
+            Wait.until("the task was given up", () -> noted().contains("cancelled"));
+
+            String asked = asked(here).call("ask", "{}");
+
+            assertThat(asked).contains("who?").doesNotContain("late?");
+        }
+    }
+
+    @Test
     void aTaskIsReadAtEachGatewayOverOneRedisAndOutlivesTheOneThatRunsIt() throws Exception {
         try (RedisServer redis = RedisServer.start()) {
             URI here = serving("--store", redis.url(), "--node-name", "here");

@@ -72,7 +72,6 @@ public final class Carrier {
     private final ServerIntroduction introduction;
     private final ToolHeaders tools;
     private final Use use;
-    private final Duration longestCall;
     /** Gives answers to the backend; a handler may go on there. */
     private final Executor answering;
 
@@ -84,10 +83,9 @@ public final class Carrier {
     /** What forgets the calls for which somebody may come back, by the nonces of their notes. */
     private final Map<String, Future<?>> kept = new HashMap<>(0);
 
-    /** When its last request came, and when its last was over. */
-    private long began;
-
+    /** When its last request was over. */
     private long since;
+
     private boolean retired;
     private boolean ended;
     /** Whether what it keeps may leave too little room for the answer to another. */
@@ -102,15 +100,12 @@ public final class Carrier {
             ServerIntroduction introduction,
             ToolHeaders tools,
             Use use,
-            Duration longestCall,
             Executor answering) {
         this.engine = engine;
         this.session = session;
         this.introduction = introduction;
         this.tools = tools;
         this.use = use;
-        this.longestCall = longestCall;
-        this.began = engine.clock().getAsLong();
         this.answering = answering;
     }
 
@@ -148,7 +143,6 @@ public final class Carrier {
     synchronized boolean enter() {
         boolean takes = !retired && !ended && !full && running < most(use) && kept.size() < MOST_KEPT;
         running += takes ? 1 : 0;
-        began = takes ? engine.clock().getAsLong() : began;
         return takes;
     }
 
@@ -157,20 +151,24 @@ public final class Carrier {
         running += requests;
     }
 
-    /** The call of a request is over, or there was none. One that its limit has ended may still ask something. */
-    public void leave() {
+    /**
+     * The call of a request is over, or there was none.
+     *
+     * @param givenUp whether the backend may still ask something for it, which must reach nobody else
+     */
+    public void leave(boolean givenUp) {
         measure();
         synchronized (this) {
             running--;
             since = engine.clock().getAsLong();
-            retired |= use == Use.IN_TURN && since - began >= longestCall.toNanos();
+            retired |= use == Use.IN_TURN && givenUp;
         }
         endIfRetired();
     }
 
     /** A request that has made no call is answered. */
     public void release() {
-        leave();
+        leave(false);
         done();
     }
 
@@ -195,28 +193,17 @@ public final class Carrier {
         }
     }
 
-    /** It carries nothing new. */
-    void retire() {
-        synchronized (this) {
-            retired = true;
-        }
-        endIfRetired();
-    }
-
     /** Somebody listens, until {@link #unlisten}. */
     synchronized void listen() {
         listening++;
     }
 
-    /** One that has read what its backend sends outside of calls gets no questions of calls any more. */
     void unlisten() {
         synchronized (this) {
             listening--;
             since = engine.clock().getAsLong();
         }
-        if (use == Use.IN_TURN) {
-            retire();
-        }
+        endIfRetired();
     }
 
     /** Somebody may come back within this time for the call of a stream. */
@@ -311,8 +298,12 @@ public final class Carrier {
         session.terminate().whenComplete((done, failure) -> logged("ended", failure));
     }
 
-    /** What its backend sends outside of calls; empty where nobody can read that now. */
+    /**
+     * What its backend sends outside of calls; empty where nobody can read that now. While that is read, the questions of its calls may
+     * come there too: one that carries calls which may ask carries none after this.
+     */
     synchronized CompletionStage<Optional<Feed>> feed() {
+        retired |= use == Use.IN_TURN;
         CompletionStage<Optional<Feed>> there = feed;
         if (there != null) {
             return there;
@@ -442,14 +433,8 @@ public final class Carrier {
         giveUp(session, call).whenComplete((done, failure) -> logged("told of a cancellation", failure));
     }
 
-    /**
-     * Gives up a call of a session, which is this carrier's; completes when whoever runs it knows. The backend may still ask something
-     * for it: that must reach nobody else.
-     */
+    /** Gives up a call of a session, which is this carrier's; completes when whoever runs it knows. */
     CompletionStage<Void> giveUp(Session running, RequestId call) {
-        if (use == Use.IN_TURN) {
-            retire();
-        }
         byte[] cancelled = JsonRpc.MESSAGES
                 .cancelled(call, "its client does not want it any more")
                 .bytes();

@@ -191,7 +191,7 @@ public final class Carriers {
     }
 
     private Carrier carrier(Session session, ServerIntroduction introduction, ToolHeaders headers, Use use) {
-        return new Carrier(engine, session, introduction, headers, use, lifetime.call(), answering);
+        return new Carrier(engine, session, introduction, headers, use, answering);
     }
 
     /** Whether requests of several principals share one. */
@@ -268,7 +268,7 @@ public final class Carriers {
         return engine.find(carrier.session().id(), key.principal)
                 .whenComplete((finding, failure) -> {
                     if (!isThere(carrier, finding)) {
-                        carrier.leave();
+                        carrier.leave(false);
                     }
                 })
                 .thenCompose(finding -> {

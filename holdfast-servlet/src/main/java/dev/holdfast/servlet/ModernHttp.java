@@ -207,11 +207,10 @@ final class ModernHttp {
         return exchange.when(
                 calling, outcome -> called(exchange, carrier, outcome, message, request, meta), outcome -> {
                     if (outcome instanceof Call.Accepted accepted) {
-                        accepted.call().whenOver(carrier::leave);
-                        ModernCall left =
-                                kept.begun(carrier, accepted.call(), message, meta, request, exchange.principal());
-                        accepted.call()
-                                .reader()
+                        Call call = accepted.call();
+                        call.whenOver(() -> carrier.leave(call.givenUp()));
+                        ModernCall left = kept.begun(carrier, call, message, meta, request, exchange.principal());
+                        call.reader()
                                 .ifPresent(reader -> new RequestReader(reader, left).close(StreamReader.Close.BROKEN));
                     } else {
                         carrier.release();
@@ -232,7 +231,7 @@ final class ModernHttp {
             Runnable used = exchange.body().use();
             call.whenOver(() -> {
                 used.run();
-                carrier.leave();
+                carrier.leave(call.givenUp());
             });
             ModernCall answering = kept.begun(carrier, call, message, meta, request, exchange.principal());
             Runnable unstored = () ->
