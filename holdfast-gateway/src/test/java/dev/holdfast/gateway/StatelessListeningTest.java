@@ -106,9 +106,12 @@ class StatelessListeningTest {
     @Test
     void aClientHearsWhyItsServerCannotBeOpened() throws Exception {
         try (GatewayProcess gateway = serving("refuses")) {
-            assertThat(peer(gateway.url()).call("touch", "{}"))
-                    .contains("\"id\":7")
-                    .contains("no licence");
+            ModernPeer peer = peer(gateway.url());
+            assertThat(peer.call("touch", "{}")).contains("\"id\":7").contains("no licence");
+            assertThat(peer.posted("tools/call", "touch", "'name':'touch'")
+                            .get(20, TimeUnit.SECONDS)
+                            .statusCode())
+                    .isEqualTo(503);
         }
     }
 }

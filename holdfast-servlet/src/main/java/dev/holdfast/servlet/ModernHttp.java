@@ -148,7 +148,8 @@ final class ModernHttp {
                     } else if (taken instanceof Carriers.Full full) {
                         return exchange.reply(Rejection.of(full.reason()));
                     }
-                    return exchange.message(declined(message.id(), ((Carriers.Declined) taken).error()));
+                    return exchange.reply(
+                            declined(((Carriers.Declined) taken).error()).to(message.id()));
                 },
                 taken -> {
                     if (taken instanceof Carriers.Taken there) {
@@ -159,13 +160,15 @@ final class ModernHttp {
     }
 
     /** Why a server does not open is no fault of the request, as its code would say. */
-    private static byte[] declined(Optional<RequestId> id, OutboundMessage error) {
+    private static Rejection declined(OutboundMessage error) {
         AnswerFacts why = AnswerFacts.ofError(error.bytes());
-        return JsonRpc.errorBody(
-                id,
-                JsonRpc.INTERNAL_ERROR,
-                "the server does not open: " + why.message().orElse("it does not say why"),
-                "{\"code\":" + JsonParts.raw(error.bytes(), "error", "code").orElse("null") + "}");
+        return Rejection.of(
+                        Refusal.BACKEND_OPENING,
+                        503,
+                        JsonRpc.INTERNAL_ERROR,
+                        "the server does not open: " + why.message().orElse("it does not say why"))
+                .about("{\"code\":"
+                        + JsonParts.raw(error.bytes(), "error", "code").orElse("null") + "}");
     }
 
     /** What fails before it has begun leaves the carrier to others. */
