@@ -1,5 +1,6 @@
 package dev.holdfast.json;
 
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -21,6 +22,10 @@ public record RequestMeta(
         Optional<String> capabilities, Set<String> answers, boolean tasks, Optional<String> logLevel) {
     private static final String PREFIX = "io.modelcontextprotocol/";
     private static final String TASKS = PREFIX + "tasks";
+    /** The levels of the log, from the least on. */
+    private static final List<String> LEVELS =
+            List.of("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency");
+
     private static final Set<String> QUESTIONS = Set.of("elicitation", "sampling", "roots");
 
     /** Reads it from a message as its client has sent it. */
@@ -31,6 +36,15 @@ public record RequestMeta(
             JsonPeek.read(request.bytes(), span.from(), span.to(), reading::member);
         }
         return new RequestMeta(reading.capabilities, Set.copyOf(reading.answers), reading.tasks, reading.logLevel);
+    }
+
+    /** Whether its client wants to hear a line of the log; if it wants any, also one of a level that nobody knows. */
+    public boolean hears(byte[] line) {
+        return logLevel.isPresent()
+                && JsonPeek.string(line, "params", "level")
+                        .map(LEVELS::indexOf)
+                        .filter(level -> level >= 0 && level < LEVELS.indexOf(logLevel.get()))
+                        .isEmpty();
     }
 
     /** What a request is about, which its header {@code Mcp-Name} repeats. */

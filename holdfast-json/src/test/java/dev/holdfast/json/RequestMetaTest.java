@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.spi.RequestId;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class RequestMetaTest {
@@ -62,6 +63,20 @@ class RequestMetaTest {
                         .logLevel())
                 .contains("info");
         assertThat(RequestMeta.of(request(VERSION)).logLevel()).isEmpty();
+    }
+
+    private static byte[] line(String level) {
+        return ("{\"method\":\"notifications/message\",\"params\":{\"level\":" + level + "}}").getBytes(UTF_8);
+    }
+
+    @Test
+    void aClientHearsOfTheLogFromItsLevelOn() {
+        RequestMeta meta = RequestMeta.of(request(VERSION + ",\"io.modelcontextprotocol/logLevel\":\"warning\""));
+
+        assertThat(List.of("\"warning\"", "\"error\"", "\"emergency\"", "\"loud\"", "7"))
+                .allMatch(level -> meta.hears(line(level)));
+        assertThat(List.of("\"debug\"", "\"info\"", "\"notice\"")).noneMatch(level -> meta.hears(line(level)));
+        assertThat(RequestMeta.of(request(VERSION)).hears(line("\"error\""))).isFalse();
     }
 
     @Test

@@ -110,7 +110,7 @@ public final class ModernCall implements ModernStream {
             case EventKind.ERROR -> urlRequired(event.bytes()).or(() -> Optional.of(answer(event.bytes())));
             case EventKind.NOTE -> noted(position);
             case EventKind.SERVER_REQUEST -> asked(Question.of(event), position);
-            case EventKind.LOG -> meta.logLevel().isPresent() && !kept.shared() ? pass(event) : Optional.empty();
+            case EventKind.LOG -> !kept.shared() && meta.hears(event.bytes()) ? pass(event) : Optional.empty();
             case EventKind.NOTIFICATION -> notified(event);
             default -> pass(event);
         };
