@@ -152,6 +152,8 @@ public final class KeptCalls {
                 carrier.giveUp(note.request());
                 engine.task(carrier.session(), TaskEvent.INPUT_MISSED);
             }
+                carrier.unkeep(note.nonce());
+                carrier.done();
         });
     }
 
