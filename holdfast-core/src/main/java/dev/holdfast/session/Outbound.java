@@ -123,9 +123,15 @@ final class Outbound {
 
     /** Appends a note of the edge to the stream of a call that has not got all its answers; completes with whether it was. */
     CompletionStage<Boolean> note(LiveCall call, OutboundMessage note) {
-        Pending noted = core.log.step(step -> call.answered() || !core.outbox.open()
-                ? DROPPED
-                : add(call.stream, note, Optional.of(call), NO_INCARNATION, step));
+        Pending noted = core.log.step(step -> {
+            if (call.answered() || core.outbox.closed()) {
+                return DROPPED;
+            }
+            return core.outbox.open() ? add(call.stream, note, Optional.of(call), NO_INCARNATION, step) : UNAVAILABLE;
+        });
+        if (noted == UNAVAILABLE) {
+            return CompletableFuture.failedFuture(new StoreUnavailableException(null));
+        }
         return noted == DROPPED
                 ? CompletableFuture.completedFuture(false)
                 : core.log.stageOf(noted).thenApply(done -> true);

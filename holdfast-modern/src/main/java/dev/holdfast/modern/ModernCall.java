@@ -16,13 +16,13 @@ import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.RequestId;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.StringJoiner;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
@@ -77,7 +77,10 @@ public final class ModernCall implements ModernStream {
     private volatile @Nullable Waker waker;
 
     // for whoever reads the stream
-    private final List<Question> questions = new ArrayList<>();
+    private final List<Question> questions = new CopyOnWriteArrayList<>();
+    /** Whether it cannot be noted, so that its client has nothing to come back with, and cannot be asked. */
+    private volatile boolean cannotAsk;
+
     private boolean noted;
     private boolean refused;
     private boolean superseded;
@@ -212,6 +215,9 @@ public final class ModernCall implements ModernStream {
         }
         CallHandle task = handOver(position);
         return Optional.of(new Message(Task.response(id, "task", Task.begun(task.toString(), note)), true, 0));
+        if (cannotAsk) {
+            decline(question);
+        }
     }
 
     private Optional<Message> inputRequired(String position) {
@@ -243,11 +249,13 @@ public final class ModernCall implements ModernStream {
             return;
         }
         present.note(note.pack()).whenComplete((done, failure) -> {
-            if (failure != null || !done) {
-                // it has its answer already, or goes on without a handle: then nobody can be asked
-                List<Question> open = asked == 0 ? List.of() : List.copyOf(questions);
-                open.forEach(
-                        question -> carrier.answer(question.declined("the client of this call cannot be asked now")));
+            if (failure != null) {
+                // the store has not taken it: the next tick tries again
+                noting.set(false);
+            } else if (!done) {
+                // it has its answer already, or goes on without a handle
+                cannotAsk = true;
+                questions.forEach(this::decline);
             }
         });
     }
@@ -265,6 +273,10 @@ public final class ModernCall implements ModernStream {
     }
 
     /**
+    private void decline(Question question) {
+        carrier.answer(question.declined("the client of this call cannot be asked"));
+    }
+
      * What is read in the place of nothing: the call of a client that has come back was noted when it was asked, and becomes a task by that
      * note.
      *

@@ -124,6 +124,20 @@ class StoreFailureTest {
         assertThat(epoch().counter()).isEqualTo(3);
     }
 
+    /** False would say that there will never be one. */
+    @Test
+    void aNoteThatComesWhileTheStoreIsAwayFails() {
+        Call call = ((Call.Accepted) TestBed.now(session.call(TestBed.requests(1)))).call();
+        call.dispatch();
+        fates(Fate.LOST, Fate.LOST);
+        send(Wire.notice("a"));
+        assertThat(call.note(new byte[] {1}).toCompletableFuture()).isCompletedExceptionally();
+        bed.pass(Duration.ofSeconds(3));
+        assertThat(TestBed.now(call.note(new byte[] {1}))).isTrue();
+        bed.backend.life().call(1).respond();
+        assertThat(TestBed.now(call.note(new byte[] {1}))).isFalse();
+    }
+
     @Test
     void aCallThatRunsAndWhoseStartTheStoreDoesNotDecideIsRefusedWithinThreeSeconds() {
         bed.store.hold();
