@@ -139,7 +139,8 @@ public final class JsonRpc implements MessageFactory {
         return Optional.of(ENVELOPES.message(result(ping, "{}")).inbound(InboundMessage.NO_CONTEXT));
     }
 
-    private static byte[] sha256(String text) {
+    /** The SHA-256 of a text. */
+    public static byte[] sha256(String text) {
         try {
             return MessageDigest.getInstance("SHA-256").digest(text.getBytes(UTF_8));
         } catch (NoSuchAlgorithmException e) {

@@ -2,6 +2,9 @@ package dev.holdfast.modern;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.holdfast.json.Envelope;
+import dev.holdfast.json.JsonRpc;
+import dev.holdfast.json.RequestMeta;
 import dev.holdfast.spi.RequestId;
 import java.util.Arrays;
 import java.util.Base64;
@@ -19,6 +22,7 @@ import java.util.stream.Collectors;
  * @param answers of what the client can be asked
  * @param request the id of the call's request in its session
  * @param method the method of that
+ * @param subject a digest of what it is about, the name of a tool or prompt, or the URI of a resource
  * @param principal whose call it is: where many share a session, that is nobody's
  */
 public record CallNote(
@@ -29,9 +33,16 @@ public record CallNote(
         Set<String> answers,
         RequestId request,
         String method,
+        String subject,
         String principal) {
-    private static final String VERSION = "1";
-    private static final int PARTS = 9;
+    private static final String VERSION = "2";
+    private static final int PARTS = 10;
+
+    /** A digest of what a request is about. */
+    static String subject(Envelope request) {
+        byte[] digest = JsonRpc.sha256(RequestMeta.subject(request).orElse(""));
+        return Base64.getUrlEncoder().withoutPadding().encodeToString(digest);
+    }
 
     byte[] pack() {
         return String.join(
@@ -43,6 +54,7 @@ public record CallNote(
                         Long.toString(ttlMillis),
                         "," + String.join(",", answers),
                         method,
+                        subject,
                         Base64.getUrlEncoder().encodeToString(principal.getBytes(UTF_8)),
                         request.token())
                 .getBytes(UTF_8);
@@ -60,9 +72,10 @@ public record CallNote(
                         Arrays.stream(parts[5].split(","))
                                 .filter(each -> !each.isEmpty())
                                 .collect(Collectors.toUnmodifiableSet()),
-                        new RequestId(parts[8]),
+                        new RequestId(parts[9]),
                         parts[6],
-                        new String(Base64.getUrlDecoder().decode(parts[7]), UTF_8)))
+                        parts[7],
+                        new String(Base64.getUrlDecoder().decode(parts[8]), UTF_8)))
                 : Optional.empty();
     }
 }

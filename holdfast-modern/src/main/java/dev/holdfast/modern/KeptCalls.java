@@ -11,6 +11,7 @@ import dev.holdfast.engine.SessionEngine;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.JsonParts;
 import dev.holdfast.json.RequestMeta;
+import dev.holdfast.json.ToolHeaders;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.RequestId;
 import dev.holdfast.spi.SessionRecord;
@@ -103,6 +104,7 @@ public final class KeptCalls {
                 meta.answers(),
                 inner.requiredId(),
                 request.method(),
+                mayBeKept ? CallNote.subject(request) : "",
                 principal);
         return new ModernCall(this, carrier, request, meta, note, call);
     }
@@ -150,10 +152,10 @@ public final class KeptCalls {
                             .anyMatch(question -> keys.contains(question.key()));
             if (waits) {
                 carrier.giveUp(note.request());
-                engine.task(carrier.session(), TaskEvent.INPUT_MISSED);
-            }
                 carrier.unkeep(note.nonce());
                 carrier.done();
+                engine.task(carrier.session(), TaskEvent.INPUT_MISSED);
+            }
         });
     }
 
@@ -264,6 +266,17 @@ public final class KeptCalls {
             }
             return resume;
         });
+    }
+
+    /** Whether a request may go on with a call: it has to be the same request. */
+    public boolean isRetry(KeptCall call, Envelope request) {
+        CallNote note = call.state.note();
+        return note.method().equals(request.method()) && note.subject().equals(CallNote.subject(request));
+    }
+
+    /** What is known of the tools of the server that has a call. */
+    public ToolHeaders tools(KeptCall call) {
+        return carriers.of(call.session).tools();
     }
 
     /** The call of a client that has come back for it. */

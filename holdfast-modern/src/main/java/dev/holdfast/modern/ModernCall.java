@@ -7,6 +7,7 @@ import dev.holdfast.EventId;
 import dev.holdfast.StreamReader.Close;
 import dev.holdfast.StreamReader.Waker;
 import dev.holdfast.json.Envelope;
+import dev.holdfast.json.EnvelopeReader;
 import dev.holdfast.json.JsonParts;
 import dev.holdfast.json.JsonRpc;
 import dev.holdfast.json.ModernAnswer;
@@ -21,8 +22,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.StringJoiner;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
@@ -48,6 +49,8 @@ public final class ModernCall implements ModernStream {
     private static final Duration UNKNOWN = Duration.ofMinutes(1);
     /** The requests that may be answered by a wish for input. */
     private static final Set<String> MAY_ASK = Set.of("tools/call", "prompts/get", "resources/read");
+
+    private static final EnvelopeReader ENVELOPES = EnvelopeReader.ofServer();
     /** What concerns no call, though a backend may send it during one. */
     private static final Set<String> OF_NO_CALL = Set.of(
             "notifications/cancelled",
@@ -61,6 +64,7 @@ public final class ModernCall implements ModernStream {
     private final RequestMeta meta;
     private final String method;
     private final RequestId id;
+    private final Optional<RequestId> token;
     private final CallNote note;
     private final @Nullable Call call;
     private final boolean mayBeTask;
@@ -74,13 +78,13 @@ public final class ModernCall implements ModernStream {
     /** Whether the call of a client that has come back becomes a task now. */
     private volatile boolean taskDue;
 
-    private volatile @Nullable Waker waker;
-
-    // for whoever reads the stream
     private final List<Question> questions = new CopyOnWriteArrayList<>();
     /** Whether it cannot be noted, so that its client has nothing to come back with, and cannot be asked. */
     private volatile boolean cannotAsk;
 
+    private volatile @Nullable Waker waker;
+
+    // for whoever reads the stream
     private boolean noted;
     private boolean refused;
     private boolean superseded;
@@ -97,6 +101,7 @@ public final class ModernCall implements ModernStream {
         this.meta = meta;
         this.method = request.method();
         this.id = request.id().orElseThrow();
+        this.token = request.progressToken();
         this.note = note;
         this.call = call;
         this.noted = call == null;
@@ -115,12 +120,20 @@ public final class ModernCall implements ModernStream {
             case EventKind.SERVER_REQUEST -> asked(Question.of(event), position);
             case EventKind.LOG -> !kept.shared() && meta.hears(event.bytes()) ? pass(event) : Optional.empty();
             case EventKind.NOTIFICATION -> notified(event);
+            case EventKind.PROGRESS -> call == null ? progress(event) : pass(event);
             default -> pass(event);
         };
     }
 
     private static Optional<Message> pass(Event event) {
         return Optional.of(new Message(event.bytes(), false, 0));
+    }
+
+    /** That of a call whose client has come back has the token of its first request, and gets that of this one. */
+    private Optional<Message> progress(Event event) {
+        return token.flatMap(now -> ENVELOPES.read(event.bytes()) instanceof EnvelopeReader.Single told
+                ? Optional.of(new Message(told.message().withProgressToken(now).bytes(), false, 0))
+                : Optional.empty());
     }
 
     private Optional<Message> notified(Event event) {
@@ -202,6 +215,9 @@ public final class ModernCall implements ModernStream {
             return inputRequired(position);
         }
         askedAt = kept.now();
+        if (cannotAsk) {
+            decline(question);
+        }
         return Optional.empty();
     }
 
@@ -215,9 +231,6 @@ public final class ModernCall implements ModernStream {
         }
         CallHandle task = handOver(position);
         return Optional.of(new Message(Task.response(id, "task", Task.begun(task.toString(), note)), true, 0));
-        if (cannotAsk) {
-            decline(question);
-        }
     }
 
     private Optional<Message> inputRequired(String position) {
@@ -260,6 +273,10 @@ public final class ModernCall implements ModernStream {
         });
     }
 
+    private void decline(Question question) {
+        carrier.answer(question.declined("the client of this call cannot be asked"));
+    }
+
     private void wake() {
         Waker reading = waker;
         if (reading != null) {
@@ -273,10 +290,6 @@ public final class ModernCall implements ModernStream {
     }
 
     /**
-    private void decline(Question question) {
-        carrier.answer(question.declined("the client of this call cannot be asked"));
-    }
-
      * What is read in the place of nothing: the call of a client that has come back was noted when it was asked, and becomes a task by that
      * note.
      *

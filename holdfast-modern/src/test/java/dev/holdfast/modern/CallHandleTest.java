@@ -40,9 +40,10 @@ class CallHandleTest {
                 Set.of("roots", "sampling"),
                 new RequestId("\"with blanks\""),
                 "tools/call",
+                "digest",
                 "Ann with blanks");
 
         assertThat(CallNote.of(note.pack())).contains(note);
-        assertThat(CallNote.of("2 of another version".getBytes(UTF_8))).isEmpty();
+        assertThat(CallNote.of("1 of another version".getBytes(UTF_8))).isEmpty();
     }
 }

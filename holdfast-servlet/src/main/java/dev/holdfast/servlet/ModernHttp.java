@@ -12,6 +12,7 @@ import dev.holdfast.json.JsonParts;
 import dev.holdfast.json.JsonRpc;
 import dev.holdfast.json.ModernAnswer;
 import dev.holdfast.json.RequestMeta;
+import dev.holdfast.json.ToolHeaders;
 import dev.holdfast.modern.Carrier;
 import dev.holdfast.modern.Carriers;
 import dev.holdfast.modern.KeptCalls;
@@ -46,6 +47,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class ModernHttp {
     static final String DISCOVER = "server/discover";
+    private static final String NOTHING_WAITS = "requestState names no request that waits for answers";
     private static final int MOST_ANSWERS = 256;
     /** What sessions had, and other revisions have. */
     private static final Set<String> REMOVED = Set.of(
@@ -192,12 +194,10 @@ final class ModernHttp {
     }
 
     private NextStep call(Exchange exchange, Carrier carrier, Envelope message, RequestMeta meta) {
-        if (message.method().equals("tools/call")) {
-            Optional<Rejection> different = ModernGuard.checkParams(exchange.request(), message, carrier.tools());
-            if (different.isPresent()) {
-                carrier.release();
-                return () -> exchange.reply(different.get().to(message.id()));
-            }
+        Optional<Rejection> different = different(exchange, message, carrier.tools());
+        if (different.isPresent()) {
+            carrier.release();
+            return () -> exchange.reply(different.get());
         }
         InboundMessage request = carrier.named(message).inbound(exchange.context());
         CompletionStage<Call.Outcome> calling = carrier.session()
@@ -220,6 +220,13 @@ final class ModernHttp {
                     }
                     return false;
                 });
+    }
+
+    private static Optional<Rejection> different(Exchange exchange, Envelope message, ToolHeaders tools) {
+        return message.method().equals("tools/call")
+                ? ModernGuard.checkParams(exchange.request(), message, tools)
+                        .map(rejection -> rejection.to(message.id()))
+                : Optional.empty();
     }
 
     private NextStep called(
@@ -357,10 +364,13 @@ final class ModernHttp {
         String state =
                 JsonParts.string(message.bytes(), "params", "requestState").orElse("");
         return exchange.when(kept.find(state, exchange.principal(), false), found -> {
-            Optional<KeptCalls.KeptCall> call =
-                    found.filter(there -> there.state().note().method().equals(message.method()));
-            return call.isEmpty()
-                    ? invalid(exchange, id, "requestState names no request that waits for answers")
+            Optional<KeptCalls.KeptCall> call = found.filter(there -> kept.isRetry(there, message));
+            if (call.isEmpty()) {
+                return invalid(exchange, id, NOTHING_WAITS);
+            }
+            Optional<Rejection> different = different(exchange, message, kept.tools(call.get()));
+            return different.isPresent()
+                    ? exchange.reply(different.get())
                     : exchange.when(
                             kept.answer(call.get(), message, exchange.context()),
                             open -> open.isEmpty()
@@ -381,10 +391,7 @@ final class ModernHttp {
                     }
                     return resume instanceof Resume.Closed closed
                             ? exchange.reply(closed.reason())
-                            : invalid(
-                                    exchange,
-                                    message.id().orElseThrow(),
-                                    "requestState names no request that waits for answers");
+                            : invalid(exchange, message.id().orElseThrow(), NOTHING_WAITS);
                 },
                 resume -> {
                     resume.attached()

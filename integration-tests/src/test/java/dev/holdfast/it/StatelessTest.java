@@ -77,6 +77,11 @@ class StatelessTest {
                                         .map(second -> first.content().get("text") + " and "
                                                 + second.content().get("text"))))
                 .tool(
+                        "askThenTell",
+                        (exchange, request) -> Tools.ask(exchange, "who?")
+                                .then(Tools.progress(exchange, request, 1))
+                                .thenReturn("told"))
+                .tool(
                         "link",
                         (exchange, request) -> LINKED.add(Tools.textOf(request))
                                 ? Mono.error(McpError.builder(-32042)
@@ -124,14 +129,18 @@ class StatelessTest {
         return CANCELLED.computeIfAbsent(name, key -> new CountDownLatch(1));
     }
 
-    private static String meta(String capabilities) {
+    private static String meta(String capabilities, String token) {
         return "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"" + MODERN
-                + "\",\"io.modelcontextprotocol/clientCapabilities\":" + capabilities + ",\"progressToken\":\"p\"}";
+                + "\",\"io.modelcontextprotocol/clientCapabilities\":" + capabilities + token + "}";
     }
 
     private static RawRequest request(String id, String method, String capabilities, String params) {
+        return request(id, method, capabilities, ",\"progressToken\":\"p\"", params);
+    }
+
+    private static RawRequest request(String id, String method, String capabilities, String token, String params) {
         String more = params.isEmpty() ? "" : "," + params;
-        return RawRequest.post(Json.request(id, method, "{" + meta(capabilities) + more + "}"))
+        return RawRequest.post(Json.request(id, method, "{" + meta(capabilities, token) + more + "}"))
                 .with("MCP-Protocol-Version", MODERN)
                 .with("Mcp-Method", method);
     }
@@ -476,6 +485,46 @@ class StatelessTest {
         }
         assertThat(answer.json().at("/id").asInt()).isEqualTo(2);
         assertThat(answer.at("/result/content/0/text")).isEqualTo("Ann and Bob");
+    }
+
+    private static RawRequest retry(String tool, Answer asked, String token) {
+        return request(
+                        "2",
+                        "tools/call",
+                        ELICITS,
+                        token,
+                        "\"name\":\"" + tool + "\",\"arguments\":{\"text\":\"\"},\"requestState\":\""
+                                + asked.at("/result/requestState") + "\","
+                                + accepted(asked.json().at("/result/inputRequests"), "Ann"))
+                .with("Mcp-Name", tool);
+    }
+
+    @Test
+    void progressIsThatOfTheRequestThatIsAnswered() {
+        Answer asked = Answer.to(call("1", ELICITS, "askThenTell", ""));
+        try (RawConnection connection =
+                RawConnection.open(server.port()).send(retry("askThenTell", asked, ",\"progressToken\":\"another\""))) {
+            connection.head();
+            assertThat(connection.message().json().at("/params/progressToken").asString())
+                    .isEqualTo("another");
+            assertThat(connection.message().json().at("/result/content/0/text").asString())
+                    .isEqualTo("told");
+        }
+        asked = Answer.to(call("1", ELICITS, "askThenTell", ""));
+        try (RawConnection connection = RawConnection.open(server.port()).send(retry("askThenTell", asked, ""))) {
+            assertThat(connection.head().header("Content-Type").orElse(""))
+                    .as("it has asked for no progress")
+                    .startsWith("application/json");
+        }
+    }
+
+    @Test
+    void aStateIsOfOneTool() {
+        Answer asked = Answer.to(call("1", ELICITS, "ask", ""));
+
+        assertThat(Answer.to(retry("echo", asked, "")).json().at("/error/code").asInt())
+                .isEqualTo(-32602);
+        assertThat(Answer.to(retry("ask", asked, "")).at("/result/resultType")).isEqualTo("input_required");
     }
 
     @Test
