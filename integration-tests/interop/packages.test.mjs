@@ -268,19 +268,27 @@ describe('packages', { concurrency: 3 }, () => {
     };
 
     const first = await start();
+    const mode = async () => (await superuser('stat', '-c', '%a', there('etc/holdfast/servers.json'))).stdout.trim();
+    assert.equal(await mode(), '640');
     await superuser('sh', '-c', 'echo \'{"mcpServers":{"shell":{"command":"sh","args":["/usr/local/bin/server.sh"]}}}\' >"$0"', there('etc/holdfast/servers.json'));
     await waitFor('the server of the file is there', () => fetch(url).then(response => response.status !== 404), 10_000);
     const session = await open(url);
     await call(url, session);
     assert.ok(maps(first, 'var/cache/holdfast/classes.jsa'));
     await stop(first);
+    assert.doesNotMatch(first.said, / has mode /, 'nothing is open to others');
 
+    // as the package before had it
+    await superuser('chgrp', 'root', there('etc/holdfast/servers.json'));
+    await superuser('chmod', '644', there('etc/holdfast/servers.json'));
     await superuser('sh', '-ec', `dpkg-deb -R "$1" "$2" && sed -i 's/^Version: .*/Version: ${NEXT}/' "$2/DEBIAN/control" && dpkg-deb -Zgzip -z1 -b "$2" "$3"`,
       'sh', deb, there('tmp/next'), there('tmp/next.deb'));
     await chroot('dpkg', '-i', '--force-confold', '/tmp/next.deb');
+    assert.equal(await mode(), '640');
     const next = await start();
     await call(url, session);
     await stop(next);
+    assert.doesNotMatch(next.said, / has mode /, 'nothing is open to others');
 
     const redisPort = await freePort();
     const redis = spawn('redis-server', ['--port', String(redisPort), '--bind', '127.0.0.1', '--save', ''], { stdio: 'ignore' });
