@@ -95,9 +95,9 @@ final class KnobValues {
         return find(knob).orElseThrow();
     }
 
-    /** Whether the command line sets it; a switch that it turns off is not. */
+    /** Whether the command line sets it; a switch that it turns off is not, nor is a list of nothing. */
     boolean isGiven(Knob<?> knob) {
-        return given.containsKey(knob) && !Boolean.FALSE.equals(given.get(knob));
+        return given.containsKey(knob) && !Set.of(false, List.of()).contains(given.get(knob));
     }
 
     /**
@@ -110,11 +110,6 @@ final class KnobValues {
         Stream.of(knobs).filter(this::isGiven).findFirst().ifPresent(knob -> {
             throw new IllegalArgumentException(knob.name() + why);
         });
-    }
-
-    /** Whether every knob has the value that it has here. */
-    boolean sameAs(KnobValues that) {
-        return given.equals(that.given);
     }
 
     /** The words that belong to no knob. */

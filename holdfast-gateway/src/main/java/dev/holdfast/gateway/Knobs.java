@@ -438,6 +438,10 @@ final class Knobs {
     static final List<Knob<?>> SERVER =
             SERVE.stream().filter(knob -> !OF_GATEWAY.contains(knob)).toList();
 
+    /** Those of them that a server has from its beginning to its end: how long that may take is asked for at the end. */
+    static final List<Knob<?>> OF_OPEN_SERVER =
+            SERVER.stream().filter(knob -> !knob.equals(DRAIN_TIMEOUT)).toList();
+
     /** The options of {@code connect}. */
     static final List<Knob<?>> CONNECT =
             List.of(HEADER, HEADER_FILE, PATIENCE, MAX_SILENCE, LOG_LEVEL, EXIT_WITH_PARENT);

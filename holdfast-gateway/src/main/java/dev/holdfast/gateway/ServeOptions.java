@@ -152,7 +152,9 @@ record ServeOptions(
 
     /** Whether a server that runs like this can become one that is asked for like that, while its sessions go on. */
     boolean becomes(ServeOptions next) {
-        return settings.sameAs(next.settings) && server.getClass().equals(next.server.getClass());
+        return server.getClass().equals(next.server.getClass())
+                && Knobs.OF_OPEN_SERVER.stream()
+                        .allMatch(knob -> settings.find(knob).equals(next.settings.find(knob)));
     }
 
     /** Where the MCP endpoint is. */

@@ -196,7 +196,7 @@ final class Services {
             } else {
                 // what cannot start ends nothing that runs
                 now.ifPresent(before -> options.ifPresent(before::requireSuccessor));
-                now.ifPresent(this::end);
+                now.ifPresent(before -> end(before, options.orElse(before.options())));
                 if (asked == number) {
                     options.ifPresentOrElse(this::begin, () -> web.remove(name));
                 }
@@ -247,10 +247,11 @@ final class Services {
                     : "the log of the gateway says why";
         }
 
-        private void end(Service now) {
+        /** Ends it within the time that is asked for by now. */
+        private void end(Service now, ServeOptions asked) {
             log.info("server {} ends", name);
             try {
-                now.end(now.options().get(Knobs.DRAIN_TIMEOUT));
+                now.end(asked.get(Knobs.DRAIN_TIMEOUT));
             } finally {
                 service = Optional.empty();
                 now.close();

@@ -616,7 +616,7 @@ class ManyServersTest {
         try (Running gateway = new Running(0, "--drain-timeout", "5m")) {
             Wait.until(gateway.peer("changes").posted(3, "endless"));
             Wait.until(gateway.peer("hasty").posted(3, "endless"));
-            servers.put("changes", command("changes", "'holdfast': {'drain-timeout': '7s'}"));
+            servers.put("changes", command("changes", "'holdfast': {'drain-timeout': '6s', 'heartbeat': '5s'}"));
             write();
             gateway.logs("server changes ends");
 
@@ -624,6 +624,31 @@ class ManyServersTest {
 
             assertThat(gateway.process.exitCode(40)).isZero();
             assertThat(count(gateway.log(), "server changes is served at")).isOne();
+        }
+    }
+
+    @Test
+    void knobsThatHoldAlreadyLeaveAServerAloneAndItsEndKeepsToTheTimeOfThen() throws IOException {
+        servers.put("s", command("s"));
+        try (Running gateway = new Running(0)) {
+            HttpPeer peer = gateway.peer("s");
+            String child = said(peer.call(2, "who"), "server");
+            for (String knobs : List.of("'heartbeat': '15s', 'no-sse': false", "'drain-timeout': '1s'")) {
+                servers.put("s", command("s", "'holdfast': {" + knobs + "}"));
+                String taken = "taken-" + servers.size();
+                servers.put(taken, command(taken));
+                write();
+                gateway.logs("server " + taken + " is served at");
+                assertThat(said(peer.call(3, "who"), "server")).isEqualTo(child);
+            }
+            Wait.until(peer.posted(4, "endless"));
+            assertThat(gateway.log()).doesNotContain("server s ends");
+
+            servers.remove("s");
+            write();
+
+            gateway.logs("server s ends");
+            gateway.logs("draining: waits up to 1 s for 1 running calls");
         }
     }
 

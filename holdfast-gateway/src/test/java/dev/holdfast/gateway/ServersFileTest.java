@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.gateway.process.ServerCommand;
 import dev.holdfast.gateway.text.GatewayException;
+import dev.holdfast.upstream.ForwardedHeaders;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -89,6 +90,35 @@ class ServersFileTest {
         assertThat(of(one, "a").becomes(of(three, "a"))).isFalse();
         assertThat(of(one, "b").becomes(of(three, "b"))).isTrue();
         assertThat(of(one, "b").server()).isNotEqualTo(of(three, "b").server());
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '`',
+            value = {
+                "'command': 'x' | `` | 'heartbeat': '15s', 'no-sse': false, 'allowed-host': [], 'isolation': 'PRINCIPAL' | true",
+                "'command': 'x' | `` | 'store': 'rocksdb:./holdfast-data' | true",
+                "'command': 'x' | `` | 'drain-timeout': '1s' | true",
+                "'command': 'x' | `` | 'heartbeat': '15000ms' | true",
+                "'url': 'http://h/' | `` | 'forward-header': [] | true",
+                "'command': 'x' | 'heartbeat': '16s' | 'heartbeat': '15s' | false",
+                "'command': 'x' | 'no-sse': true | 'no-sse': false | false",
+                "'command': 'x' | `` | 'max-children': 7 | false",
+                "'url': 'http://h/' | `` | 'forward-header': 'X-A' | false",
+            })
+    void onlyAKnobThatHasAnotherValueChangesAServer(String server, String knobs, String others, boolean becomes)
+            throws IOException {
+        String text = "{'mcpServers': {'a': {" + server + ", 'holdfast': {%s}}}}";
+        ServeOptions one = of(read(text.formatted(knobs)), "a");
+        ServeOptions two = of(read(text.formatted(others)), "a");
+
+        assertThat(one.becomes(two)).isEqualTo(becomes);
+        assertThat(two.becomes(one)).isEqualTo(becomes);
+        if (becomes) {
+            assertThat(two.edge(List.of(), ForwardedHeaders.NONE).isolation())
+                    .isEqualTo(one.edge(List.of(), ForwardedHeaders.NONE).isolation());
+        }
     }
 
     @ParameterizedTest
