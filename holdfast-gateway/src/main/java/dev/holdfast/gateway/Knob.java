@@ -41,8 +41,9 @@ record Knob<T>(
             String name, String label, String preset, String sentence, Function<String, T> reader) {
         Optional<List<String>> defaults = preset.isEmpty() ? Optional.empty() : Optional.of(List.of(preset));
         return new Knob<>(name, label, defaults, "", sentence, texts -> {
-            if (texts.size() > 1) {
-                throw new IllegalArgumentException(name + " is given more than once");
+            if (texts.size() != 1) {
+                throw new IllegalArgumentException(
+                        name + (texts.isEmpty() ? " has no value" : " is given more than once"));
             }
             return reader.apply(texts.get(0));
         });

@@ -153,6 +153,7 @@ class ServersFileTest {
                 "{'mcpServers': {'a': {'command': 'x', 'holdfast': {^'task-aftre': '1s'}}}} | 2 | 15 | server a: there is no knob 'task-aftre'",
                 "{'mcpServers': {'a': {'command': 'x', 'holdfast': {^'task-after': '1'}}}} | 2 | 15 | server a: task-after: '1' is no time",
                 "{'mcpServers': {'a': {'command': 'x', 'holdfast': {^'max-children': 0}}}} | 2 | 17 | server a: max-children must be 1 to",
+                "{'mcpServers': {'a': {'command': 'x', 'holdfast': {^'heartbeat': []}}}} | 2 | 14 | server a: heartbeat has no value",
                 "{'mcpServers': {'a': {'command': 'x', 'holdfast': {^'port': 1}}}} | 2 | 9 | server a: port is a knob of the gateway",
                 "{'mcpServers': {'a': {'url': 'http://h/', 'holdfast': {'max-children': 1}}}} | 1 | 72 | server a: max-children is for a server with command",
                 "{'mcpServers': {'a': {'command': 'x', 'holdfast': {'no-sse': true, 'base-url': '/x'}}}} | 1 | 22 | server a: --base-url is for HTTP+SSE",
