@@ -120,13 +120,21 @@ test('a broken day: children that die, a drop, a server that does not start, and
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-console-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const everything = { command: process.execPath, args: [SERVER, 'stdio'], env: { [MARK]: `\${${MARK}}` } };
-  writeFileSync(join(folder, 'servers.json'), JSON.stringify({ mcpServers: { files: everything, mail: everything, tickets: { command: 'no-such-command' } } }));
+  const write = (mail, end = '') => writeFileSync(join(folder, 'servers.json'), JSON.stringify({ mcpServers: { files: everything, mail, tickets: { command: 'no-such-command' } } }) + end);
+  write(everything);
   const gateway = await startGateway({ flags: ['--config', join(folder, 'servers.json')] });
   t.after(() => gateway.stop());
   const page = await console_(t, gateway);
   const happened = (text, id = '') => page.waitForFunction(([start, what]) => [...document.querySelectorAll('#news .what')].some(each => each.textContent.startsWith(start) && each.textContent.includes(what)), [id.slice(0, 8), text]);
   await page.waitForFunction(() => document.querySelectorAll('#servers tr').length === 3);
   assert.deepEqual(await cells(page, '#servers tr:nth-child(3)'), ['tickets', 'failed', 'the command was not found: no-such-command']);
+  const told = text => page.waitForFunction(what => document.querySelector('#trouble').textContent.includes(what), text);
+  write({ command: 'no-such-mail' });
+  await told('mail stays as it was: the command was not found: no-such-mail');
+  write(everything, '}');
+  await told('servers.json, line 1, column ');
+  write(everything);
+  await page.waitForSelector('#trouble', { state: 'hidden' });
 
   const clients = await Promise.all(['files', 'files', 'mail'].map(name => connect('v1', new URL(`/${name}/mcp`, gateway.url).href)));
   t.after(() => Promise.all(clients.map(client => client.close())));

@@ -160,9 +160,19 @@ final class Gateway {
         boolean tokens = options.settings().isGiven(Knobs.AUTH_TOKEN_FILE)
                 || options.settings().isGiven(Knobs.OAUTH_ISSUER);
         return new ConsoleServlet(
-                new Console(services::shown, services::failed, feed, InstantSource.system(), System::nanoTime),
+                new Console(services::shown, this::failed, feed, InstantSource.system(), System::nanoTime),
                 guard,
                 principal -> new Console.Viewer(principal, !tokens || operators.contains(principal)));
+    }
+
+    /** What could not be started, changed or read: in full to who sees all. */
+    private Map<String, String> failed(Console.Viewer viewer) {
+        if (!viewer.all()) {
+            return services.failed();
+        }
+        Map<String, String> failed = services.failures();
+        file.map(ServersFile::trouble).filter(why -> !why.isEmpty()).ifPresent(why -> failed.put("", why));
+        return failed;
     }
 
     /**

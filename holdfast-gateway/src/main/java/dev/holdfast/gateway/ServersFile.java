@@ -31,7 +31,7 @@ import tools.jackson.core.json.JsonFactory;
 
 /**
  * The file of {@code --config}: the object {@code mcpServers} as desktop clients have it, with an object {@code holdfast} for knobs of a
- * server's own. For use by one thread.
+ * server's own. For use by one thread, but for {@link #trouble}.
  */
 final class ServersFile {
     private static final Logger log = LoggerFactory.getLogger(ServersFile.class);
@@ -77,7 +77,7 @@ final class ServersFile {
     /** What was in it, right or wrong; nothing where it is to be read in any case. */
     private Optional<byte[]> seen = Optional.empty();
     /** What was told of it last, unless it could be read since. */
-    private String trouble = "";
+    private volatile String trouble = "";
 
     /**
      * A value, and where it begins.
@@ -128,10 +128,15 @@ final class ServersFile {
     /** The same if it has changed since it was read; what is wrong with it is told in the log, once. */
     Optional<Map<String, ServeOptions>> changed() {
         try {
+            Optional<byte[]> before = seen;
+            // what could not be read is looked at in any case once it can be
+            seen = Optional.empty();
             byte[] content = file.contentAgain();
-            trouble = "";
-            if (seen.filter(before -> Arrays.equals(before, content)).isEmpty()) {
+            if (before.filter(same -> Arrays.equals(same, content)).isPresent()) {
+                seen = before;
+            } else {
                 Map<String, ServeOptions> servers = read(content);
+                trouble = "";
                 log.info("{} is read again, and taken", file);
                 return Optional.of(servers);
             }
@@ -147,7 +152,12 @@ final class ServersFile {
         return Optional.empty();
     }
 
-    /** The same in any case. */
+    /** Why what is in it now is not served; empty if it is. */
+    String trouble() {
+        return trouble;
+    }
+
+    /** The same as {@link #changed} in any case. */
     Optional<Map<String, ServeOptions>> again() {
         seen = Optional.empty();
         trouble = "";

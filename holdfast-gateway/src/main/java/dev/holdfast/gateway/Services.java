@@ -7,6 +7,7 @@ import dev.holdfast.gateway.text.GatewayException;
 import dev.holdfast.servlet.console.Console;
 import java.time.Duration;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -90,11 +91,18 @@ final class Services {
                 .toList();
     }
 
-    /** Why others are not, or are as they were, by their names. */
+    /** Why others are not, or are as they were, by their names; for those whom the gateway serves. */
     Map<String, String> failed() {
-        Map<String, String> failed = new ConcurrentHashMap<>();
-        slots.forEach((name, slot) -> slot.failure.ifPresent(why -> failed.put(name, slot.shown(why))));
+        Map<String, String> failed = failures();
+        slots.forEach((name, slot) -> failed.computeIfPresent(name, (same, why) -> slot.shown(why)));
         return failed;
+    }
+
+    /** The same for those who may know all. */
+    Map<String, String> failures() {
+        Map<String, String> failures = new HashMap<>();
+        slots.forEach((name, slot) -> slot.failure.ifPresent(why -> failures.put(name, why)));
+        return failures;
     }
 
     /** What is asked for at the path where its clients begin. */

@@ -6,14 +6,17 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.modelcontextprotocol.json.McpJsonDefaults;
 import io.modelcontextprotocol.json.TypeRef;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -33,12 +36,16 @@ class ConsoleTest {
     private Path folder;
 
     private TestGateway tokens(String... more) throws IOException {
+        return new TestGateway(words(more));
+    }
+
+    private String[] words(String... more) throws IOException {
         Path file = folder.resolve("tokens");
         Files.writeString(file, "alice " + ALICE + "\nbob " + BOB + "\nowen " + OWEN + "\n");
         List<String> words = new ArrayList<>(
                 List.of("--auth-token-file", file.toString(), "--console-operator", "owen", "--store", "memory"));
         words.addAll(List.of(more));
-        return new TestGateway(words.toArray(String[]::new));
+        return words.toArray(String[]::new);
     }
 
     private static String bearer(String token) {
@@ -111,6 +118,52 @@ class ConsoleTest {
                     .contains("frame-ancestors 'none'\r\n", "X-Frame-Options: DENY\r\n")
                     .contains("<title>Holdfast console</title>")
                     .doesNotContain(shortId(alice), "alice", "{policy}", "https://", " style=", " onclick");
+        }
+    }
+
+    private void servers(String text) throws IOException {
+        Files.writeString(folder.resolve("fresh"), TestJson.of(text));
+        Files.move(folder.resolve("fresh"), folder.resolve("servers.json"), StandardCopyOption.REPLACE_EXISTING);
+    }
+
+    private static Map<Object, Object> failed(TestGateway gateway, String token) {
+        try {
+            return list(data(gateway, "", bearer(token)).get("failed")).stream()
+                    .collect(Collectors.toMap(each -> each.get("name"), each -> each.get("why")));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    @Test
+    void anOperatorIsToldWhatCouldNotBeStartedChangedOrRead() throws IOException {
+        String text = "{'mcpServers': {'kept': {'command': 'sh'}, 'none': {'command': '/no/such'}}}";
+        servers(text);
+        String host = OutsideAddress.find()
+                .orElseThrow(() -> new AssertionError("this machine has no other address than loopback"));
+        String config = folder.resolve("servers.json").toString();
+        try (TestGateway gateway = TestGateway.demo(words("--config", config, "--host", host, "--console", "on"))) {
+            Map<String, String> absent = Map.of("none", "the command was not found: /no/such");
+            assertThat(failed(gateway, OWEN)).isEqualTo(absent);
+            assertThat(failed(gateway, ALICE)).isEqualTo(Map.of("none", "the log of the gateway says why"));
+
+            servers(text.replace("'sh'", "'/gone'"));
+            Wait.until("a server stays as it was", () -> failed(gateway, OWEN).size() == 2);
+            assertThat(failed(gateway, OWEN)).containsEntry("kept", "the command was not found: /gone");
+
+            servers("{");
+            Wait.until("the file is read", () -> failed(gateway, OWEN).containsKey(""));
+            assertThat(failed(gateway, OWEN).get("")).asString().contains("servers.json, line 1, column 2: is no JSON");
+            assertThat(failed(gateway, ALICE)).containsOnlyKeys("kept", "none");
+
+            Files.delete(folder.resolve("servers.json"));
+            Wait.until("it is gone", () -> failed(gateway, OWEN).toString().contains("there is no such file"));
+            servers("{");
+            Wait.until(
+                    "it is there again", () -> failed(gateway, OWEN).toString().contains("is no JSON"));
+
+            servers(text);
+            Wait.until("all is well", () -> failed(gateway, OWEN).equals(absent));
         }
     }
 

@@ -549,6 +549,8 @@ class ManyServersTest {
             servers.put("late", "{'command': 'no-such-command', 'holdfast': {'heartbeat': '5s'}}");
             write();
             gateway.logs("server late stays as it was: the command was not found: no-such-command");
+            assertThat(gateway.page("/stats"))
+                    .containsPattern("\"sessions\":1,.*\"failed\":\"the command was not found: no-such-command\"");
             assertThat(said(peer.call(3, "who"), "server")).isEqualTo(said(answer, "server"));
             assertThat(gateway.log()).doesNotContain("server late ends");
         }

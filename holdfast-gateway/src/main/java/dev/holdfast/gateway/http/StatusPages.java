@@ -44,7 +44,7 @@ public final class StatusPages {
      * Pages of servers.
      *
      * @param servers those that are served now
-     * @param failed why others are not, by their names
+     * @param failed why others are not, or are as they were, by their names
      * @param guard decides who sees the pages that are not for everybody
      * @param metrics the meters in the text format of Prometheus
      */
@@ -122,11 +122,13 @@ public final class StatusPages {
 
     /** What each engine holds and has counted, by the names of {@link EngineStats}; where there are many, by the names of the servers. */
     private Page stats() {
-        Map<String, Object> all = new TreeMap<>();
+        Map<String, Map<String, Object>> all = new TreeMap<>();
         servers.get().forEach(server -> all.put(server.name, members(server.engine.stats())));
-        failed.get().forEach((name, why) -> all.putIfAbsent(name, Map.of("failed", why)));
+        failed.get()
+                .forEach((name, why) ->
+                        all.computeIfAbsent(name, none -> new TreeMap<>()).put("failed", why));
         try {
-            Object shown = all.getOrDefault("", all);
+            Object shown = Optional.<Object>ofNullable(all.get("")).orElse(all);
             return new Page(OK, JSON, McpJsonDefaults.getMapper().writeValueAsString(shown) + "\n");
         } catch (IOException e) {
             throw new IllegalStateException("the stats could not be written", e);

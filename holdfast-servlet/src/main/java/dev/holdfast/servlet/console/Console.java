@@ -22,6 +22,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.stream.Collector;
@@ -51,7 +52,7 @@ public final class Console {
             "busiest", Comparator.<Row>comparingInt(row -> row.calls).reversed());
 
     private final Supplier<List<Server>> servers;
-    private final Supplier<Map<String, String>> failed;
+    private final Function<Viewer, Map<String, String>> failed;
     private final ConsoleFeed feed;
     private final InstantSource wallClock;
     private final LongSupplier clock;
@@ -62,14 +63,15 @@ public final class Console {
      * A console.
      *
      * @param servers those that are served now
-     * @param failed why others are not, by their names
+     * @param failed what a viewer is told of servers that could not be started or changed, by their names; of what concerns none of them,
+     *     by an empty name
      * @param feed what happens to their sessions
      * @param wallClock dates what it tells
      * @param clock monotonic, in nanoseconds
      */
     public Console(
             Supplier<List<Server>> servers,
-            Supplier<Map<String, String>> failed,
+            Function<Viewer, Map<String, String>> failed,
             ConsoleFeed feed,
             InstantSource wallClock,
             LongSupplier clock) {
@@ -220,6 +222,7 @@ public final class Console {
                 .text("principal", viewer.principal)
                 .raw("all", Boolean.toString(viewer.all))
                 .raw("servers", look.servers)
+                .raw("failed", failed(viewer))
                 .raw("children", children(look, viewer))
                 .raw("sessions", sessions(look, viewer, asked))
                 .raw("feed", news(viewer, number(asked, "after", 0)));
@@ -273,14 +276,6 @@ public final class Console {
                     .forEach(rows::add);
             told.add(json(server));
         }
-        failed.get().entrySet().stream()
-                .filter(each -> served.stream().noneMatch(server -> server.name.equals(each.getKey())))
-                .sorted(Map.Entry.comparingByKey())
-                .forEach(each -> told.add(new Json()
-                        .text("name", each.getKey())
-                        .text("state", "failed")
-                        .text("why", each.getValue())
-                        .object()));
         Map<Subject, String> owners = new HashMap<>();
         rows.forEach(row -> owners.put(new Subject(row.server.name, row.id), row.principal));
         feed.owners(owners);
@@ -334,6 +329,16 @@ public final class Console {
                                 .number("died", children.died)
                                 .object()));
         return json.object();
+    }
+
+    private String failed(Viewer viewer) {
+        return failed.apply(viewer).entrySet().stream()
+                .sorted(Map.Entry.comparingByKey())
+                .map(each -> new Json()
+                        .text("name", each.getKey())
+                        .text("why", each.getValue())
+                        .object())
+                .collect(ARRAY);
     }
 
     private static String children(Look look, Viewer viewer) {

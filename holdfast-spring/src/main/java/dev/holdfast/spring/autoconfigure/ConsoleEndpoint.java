@@ -51,7 +51,8 @@ public final class ConsoleEndpoint {
                                 .replace('_', ' '),
                 () -> transport.engine().storeTrouble().orElse(""),
                 Optional::empty);
-        this.console = new Console(() -> List.of(server), Map::of, feed, InstantSource.system(), System::nanoTime);
+        this.console =
+                new Console(() -> List.of(server), viewer -> Map.of(), feed, InstantSource.system(), System::nanoTime);
     }
 
     /** The page, without any data. */
