@@ -1,5 +1,6 @@
 package dev.holdfast.gateway;
 
+import dev.holdfast.gateway.http.Reopening;
 import dev.holdfast.gateway.http.StatusPages;
 import dev.holdfast.gateway.http.WebServer;
 import dev.holdfast.gateway.process.DaemonThreads;
@@ -201,15 +202,30 @@ final class Services {
             Optional<Service> now = service;
             if (now.isPresent() && options.filter(now.get().options()::becomes).isPresent()) {
                 become(now.get(), options.get());
-            } else {
+            } else if (now.isPresent() && options.isPresent()) {
                 // what cannot start ends nothing that runs
-                now.ifPresent(before -> options.ifPresent(before::requireSuccessor));
-                now.ifPresent(before -> end(before, options.orElse(before.options())));
+                now.get().requireSuccessor(options.get());
+                reopen(now.get(), options.get(), number);
+            } else {
+                now.ifPresent(before -> end(before, before.options()));
                 if (asked == number) {
                     options.ifPresentOrElse(this::begin, () -> web.remove(name));
                 }
             }
             failure = Optional.empty();
+        }
+
+        private void reopen(Service now, ServeOptions options, int number) {
+            Reopening reopening = new Reopening(now.endpoint(), now.engine());
+            web.map(name, reopening, now.options().paths());
+            try {
+                end(now, options);
+                if (asked == number) {
+                    begin(options);
+                }
+            } finally {
+                reopening.end();
+            }
         }
 
         private void begin(ServeOptions options) {

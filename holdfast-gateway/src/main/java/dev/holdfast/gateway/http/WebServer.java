@@ -187,6 +187,12 @@ public final class WebServer {
      * @param paths where it is
      */
     public synchronized void serve(String name, HttpServlet endpoint, List<String> paths) {
+        map(name, endpoint, paths);
+        Optional.ofNullable(endpoints.put(name, endpoint)).ifPresent(HttpServlet::destroy);
+    }
+
+    /** Has this stand at the paths of an endpoint, which it may go on to use, until another endpoint is served by that name. */
+    public synchronized void map(String name, HttpServlet endpoint, List<String> paths) {
         ServletHolder mcp = holder(name + " " + servlets.incrementAndGet(), endpoint);
         mcp.setInitOrder(0);
         ServletMapping mapping = new ServletMapping();
@@ -195,7 +201,6 @@ public final class WebServer {
                 .flatMap(path -> path.equals("/") ? Stream.of("") : Stream.of(path, path + "/"))
                 .toArray(String[]::new));
         replace(name, Optional.of(mcp), Stream.of(mapping));
-        Optional.ofNullable(endpoints.put(name, endpoint)).ifPresent(HttpServlet::destroy);
     }
 
     /** Serves nothing of this name any more. */

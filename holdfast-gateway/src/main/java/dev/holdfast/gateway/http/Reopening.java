@@ -1,0 +1,69 @@
+package dev.holdfast.gateway.http;
+
+import dev.holdfast.engine.SessionEngine;
+import jakarta.servlet.AsyncContext;
+import jakarta.servlet.ServletException;
+import jakarta.servlet.http.HttpServlet;
+import jakarta.servlet.http.HttpServletRequest;
+import jakarta.servlet.http.HttpServletResponse;
+import java.io.IOException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * Stands before a server that drains and is opened anew. What only that one can answer goes to it; what it would refuse waits, on no
+ * thread and with nothing of it read, for the next one.
+ */
+public final class Reopening extends HttpServlet {
+    private static final int MOST = 1_000;
+    /** Longer than a drain takes by default; many clients wait for an answer to their initialize no longer than that. */
+    private static final long SECONDS = 30;
+
+    private final transient HttpServlet before;
+    private final transient SessionEngine engine;
+    private final transient CompletableFuture<Void> over =
+            new CompletableFuture<Void>().completeOnTimeout(null, SECONDS, TimeUnit.SECONDS);
+    private final transient AtomicInteger waiting = new AtomicInteger();
+
+    /** Before an endpoint of an engine that drains soon. */
+    public Reopening(HttpServlet before, SessionEngine engine) {
+        this.before = before;
+        this.engine = engine;
+    }
+
+    /** Has those that wait go to what is served at their paths now; none waits any more. */
+    public void end() {
+        over.complete(null);
+    }
+
+    @Override
+    protected void service(HttpServletRequest request, HttpServletResponse response)
+            throws ServletException, IOException {
+        if (over.isDone() || !engine.draining() || isForBefore(request) || waiting.incrementAndGet() > MOST) {
+            before.service(request, response);
+        } else {
+            AsyncContext asked = request.startAsync(request, response);
+            asked.setTimeout(0);
+            // one whose client has left does not go on
+            CompletableFuture<Void> unused = over.thenRun(asked::dispatch);
+        }
+    }
+
+    /**
+     * Whether it is about what goes on in the server before: what is sent in a session while calls run may be an answer that one of them
+     * waits for, and what is read there may be one that has not arrived.
+     */
+    private boolean isForBefore(HttpServletRequest request) {
+        String query = request.getQueryString();
+        boolean inSession =
+                request.getHeader("Mcp-Session-Id") != null || (query != null && query.contains("sessionId="));
+        String method = request.getHeader("Mcp-Method");
+        return switch (request.getMethod()) {
+            case "POST" ->
+                inSession ? engine.stats().runningCalls() > 0 : method != null && method.startsWith("tasks/");
+            case "GET" -> inSession && engine.size() > 0;
+            default -> true;
+        };
+    }
+}
