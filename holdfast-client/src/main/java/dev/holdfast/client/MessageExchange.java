@@ -14,7 +14,6 @@ import java.net.http.HttpHeaders;
 import java.net.http.HttpRequest;
 import java.time.Instant;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
@@ -29,9 +28,6 @@ import org.jspecify.annotations.Nullable;
 final class MessageExchange extends StreamOwner {
     /** A request that is answered on the listening stream only must make progress at least this often. */
     private static final long LONGEST_WAIT_MILLIS = 30_000;
-
-    /** Redirects that keep the request. Any other status outside 4xx may have been sent after the request was executed. */
-    private static final Set<Integer> NOT_EXECUTED = Set.of(301, 307, 308);
 
     private static final String LATE = "the server did not come back in time";
 
@@ -261,8 +257,8 @@ final class MessageExchange extends StreamOwner {
     private void refused(PostOutcome said, ExchangeEnd.Answer answer, HttpRequest request) {
         HttpStatusException status = HttpStatusException.of(answer);
         if (said == PostOutcome.NO_SESSION) {
-            // 4xx, or a redirect that keeps the request: this attempt was not executed, but one before may have been
-            if (!NOT_EXECUTED.contains(answer.status()) && answer.status() / 100 != 4) {
+            // where this attempt was not executed, one before may have been
+            if (!Outcome.Refused.saysNotExecuted(answer.status())) {
                 over(Executed.PERHAPS);
             }
             finish(withoutSession(status));

@@ -7,6 +7,7 @@ import dev.holdfast.spi.RequestId;
 import java.net.http.HttpHeaders;
 import java.net.http.HttpRequest;
 import java.util.Optional;
+import java.util.Set;
 
 /** What became of a message to a server. */
 public sealed interface Outcome {
@@ -22,6 +23,19 @@ public sealed interface Outcome {
      * What may be executed twice may have been sent before, and executed then: an attempt whose answer was lost is not told of here.
      */
     record Refused(int status, HttpHeaders headers, byte[] body, HttpRequest request) implements Outcome {
+        /** Redirects that keep the request. Any other status outside 4xx may have been sent after the request was executed. */
+        private static final Set<Integer> NOT_EXECUTED = Set.of(301, 307, 308);
+
+        /** Whether a request that is answered so was not executed, unless the body is an error for this very request. */
+        static boolean saysNotExecuted(int status) {
+            return status / 100 == 4 || NOT_EXECUTED.contains(status);
+        }
+
+        /** Whether the request was not executed because of this attempt. */
+        public boolean notExecuted(Envelope request) {
+            return saysNotExecuted(status) && !answers(request);
+        }
+
         /** Whether the body is an error for this very request. */
         public boolean answers(Envelope request) {
             return MessageBodies.isErrorFor(request, body);

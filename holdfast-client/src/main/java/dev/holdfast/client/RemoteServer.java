@@ -65,10 +65,16 @@ public record RemoteServer(URI uri, HttpResources resources, Requests requests, 
         return new RemoteServer(uri, resources.withRedirects(Redirects.WITHIN_ORIGIN), requests, limits);
     }
 
-    /** When to try again what fails there. */
-    public RetryPolicy retryPolicy() {
+    /**
+     * When to try again what fails there.
+     *
+     * @param watch may have less patience than the limits say
+     */
+    public RetryPolicy retryPolicy(SessionWatch watch) {
         return new RetryPolicy(
-                limits.retryTimeout(), () -> ThreadLocalRandom.current().nextDouble(), System::nanoTime);
+                () -> watch.patience(limits.retryTimeout()),
+                () -> ThreadLocalRandom.current().nextDouble(),
+                System::nanoTime);
     }
 
     /** Runs a task later, and not on the clock's own thread: it may ask for credentials. */

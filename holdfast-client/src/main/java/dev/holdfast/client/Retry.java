@@ -136,7 +136,7 @@ final class Retry {
     private RetryPolicy policy() {
         RetryPolicy tried = policy;
         if (tried == null) {
-            tried = server.retryPolicy();
+            tried = server.retryPolicy(outage.watch);
             policy = tried;
         }
         return tried;

@@ -5,6 +5,7 @@ import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
 import java.util.function.DoubleSupplier;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 
 /**
  * When to try again what has failed: first after about 100 ms or as the server states, then after twice as long each time, up to 10 s,
@@ -16,7 +17,7 @@ public final class RetryPolicy {
     private static final int MOST_DOUBLINGS = 20;
     private static final int DOUBLINGS_IN_VAIN = 3;
 
-    private final long timeoutNanos;
+    private final Supplier<Duration> timeout;
     private final DoubleSupplier random;
     private final LongSupplier clock;
     private int failures;
@@ -26,12 +27,12 @@ public final class RetryPolicy {
     /**
      * A policy before the first attempt.
      *
-     * @param timeout for how long it is tried again
+     * @param timeout for how long it is tried again; asked at each failure
      * @param random numbers from 0 to 1
      * @param clock monotonic, in nanoseconds
      */
-    public RetryPolicy(Duration timeout, DoubleSupplier random, LongSupplier clock) {
-        this.timeoutNanos = timeout.toNanos();
+    public RetryPolicy(Supplier<Duration> timeout, DoubleSupplier random, LongSupplier clock) {
+        this.timeout = timeout;
         this.random = random;
         this.clock = clock;
     }
@@ -70,7 +71,7 @@ public final class RetryPolicy {
         long doubled = Math.max(FIRST, stated) << Math.min(failures, MOST_DOUBLINGS);
         long wait = Math.min(doubled, LONGEST);
         wait = Math.max(stated, wait / 2) + (long) (wait * random.getAsDouble());
-        long left = TimeUnit.NANOSECONDS.toMillis(timeoutNanos - (now - since));
+        long left = TimeUnit.NANOSECONDS.toMillis(timeout.get().toNanos() - (now - since));
         // what the server wants is tried at least once, though that takes longer than the timeout
         if (failures++ == 0 && left > 0) {
             return OptionalLong.of(Math.min(wait, left));

@@ -252,8 +252,8 @@ public abstract class ServerSession extends StreamOwner {
         lose(new HttpStatusException(404, new byte[0]));
     }
 
-    /** The server has lost the session: each message ends, unless its POST or its stream may still bring an answer. */
-    final void lose(Throwable cause) {
+    /** The session counts as lost: each message ends, unless its POST or its stream may still bring an answer. */
+    public final void lose(Throwable cause) {
         if (loss.compareAndSet(null, cause)) {
             stopListening();
             watch.gone(this);

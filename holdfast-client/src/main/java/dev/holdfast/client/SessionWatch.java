@@ -4,13 +4,22 @@ import dev.holdfast.json.Envelope;
 import dev.holdfast.spi.RequestId;
 import java.time.Duration;
 
-/** Hears what happens to a session and its connections. Must not block. */
+/** Hears what happens to a session and its connections, and says for how long they are tried. Must not block. */
 public interface SessionWatch {
     /** Hears nothing. */
     SessionWatch NONE = new SessionWatch() {};
 
     /** The server cannot be reached, or a stream broke; what was lost is brought back from now on. */
     default void reconnecting(Throwable cause) {}
+
+    /**
+     * For how long is tried again what fails, from its first failure in a row on; asked at each.
+     *
+     * @param usual what the limits of the server say
+     */
+    default Duration patience(Duration usual) {
+        return usual;
+    }
 
     /** Everything that was broken is back; tells how long that took. */
     default void resumed(Duration away) {}

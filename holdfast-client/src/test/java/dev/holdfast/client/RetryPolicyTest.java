@@ -7,13 +7,14 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 
 class RetryPolicyTest {
     private long now;
 
     private RetryPolicy within(Duration duration) {
-        return new RetryPolicy(duration, () -> 0, () -> now);
+        return new RetryPolicy(() -> duration, () -> 0, () -> now);
     }
 
     /** Fails until the retry timeout is over, and returns the waits. */
@@ -88,14 +89,29 @@ class RetryPolicyTest {
 
     @Test
     void spreadsByHalfAndNeverBelowWhatTheServerWants() {
-        assertThat(new RetryPolicy(Duration.ofSeconds(5), () -> 1, () -> now).failed(0))
+        assertThat(new RetryPolicy(() -> Duration.ofSeconds(5), () -> 1, () -> now).failed(0))
                 .hasValue(150);
-        assertThat(new RetryPolicy(Duration.ofSeconds(5), () -> 1, () -> now).failed(1_000))
+        assertThat(new RetryPolicy(() -> Duration.ofSeconds(5), () -> 1, () -> now).failed(1_000))
                 .hasValue(2_000);
     }
 
     @Test
     void noRetryTimeoutTriesNothingAgain() {
         assertThat(within(Duration.ZERO).failed(0)).isEmpty();
+    }
+
+    @Test
+    void givesUpAtTheNextFailureOnceThereIsLessTime() {
+        AtomicReference<Duration> timeout = new AtomicReference<>(Duration.ofMinutes(2));
+        RetryPolicy policy = new RetryPolicy(timeout::get, () -> 0, () -> now);
+        assertThat(policy.failed(0)).hasValue(50);
+        now += TimeUnit.SECONDS.toNanos(6);
+        assertThat(policy.failed(0)).hasValue(100);
+
+        timeout.set(Duration.ofSeconds(5));
+
+        assertThat(policy.failed(0)).isEmpty();
+        policy.succeeded();
+        assertThat(policy.failed(0)).hasValue(50);
     }
 }

@@ -90,7 +90,7 @@ final class Service {
      * What is served.
      *
      * @param guard shows the status pages to those whom the endpoint serves
-     * @param change makes it another server for sessions that begin
+     * @param change makes it another server for sessions that begin, or gives all of them other headers
      */
     private record Served(
             HttpServlet endpoint, StatusPages.Guard guard, SessionEngine engine, Consumer<ServerChoice> change) {

@@ -1,6 +1,7 @@
 package dev.holdfast.upstream;
 
 import dev.holdfast.client.RemoteServer;
+import dev.holdfast.client.Requests;
 import dev.holdfast.client.ServerSession;
 import dev.holdfast.client.ServerSession.Successor;
 import dev.holdfast.client.SessionOpener;
@@ -74,10 +75,10 @@ public final class UpstreamBackend implements Backend, AutoCloseable {
         RemoteServer remote = RemoteServer.at(knobs.url, new WatchedSender(client, knobs.url), clock, client.threads())
                 .withLimits(knobs.limits)
                 .withRoom(knobs.budget)
-                .withDeliveryAtOnce()
-                .withRequests(knobs.requests());
+                .withDeliveryAtOnce();
         boolean forwards = !knobs.forwarded.names().isEmpty();
-        sessions = new Sessions(new Server(remote), new RequestRoom(knobs.budget), knobs.openTimeout, forwards, clock);
+        sessions = new Sessions(
+                new Server(remote, knobs.headers), new RequestRoom(knobs.budget), knobs.openTimeout, forwards, clock);
         hinted = forwards ? Optional.empty() : Optional.of(new HintedBackend(sessions));
         backend = hinted.<Backend>map(hints -> hints).orElse(sessions);
     }
@@ -125,17 +126,25 @@ public final class UpstreamBackend implements Backend, AutoCloseable {
     }
 
     /**
-     * Opens sessions at another server from now on, or with other headers; those that are open go on where they are.
+     * Opens sessions at another server from now on. Those that are open go on where they are for as long as that serves them; then they are
+     * opened at the other, where what surely was not executed runs. At the same URL all sessions send the new headers from now on, and none
+     * has to be opened again for a token that is renewed; headers for one URL are sent to no other.
      *
      * @param url as that of {@link #builder}
      * @param headers as those of {@link UpstreamBackendBuilder#headers}
      */
     public void moveTo(URI url, Map<String, String> headers) {
         UpstreamBackendBuilder next = builder(url).headers(headers);
-        client.reaches(url);
-        RemoteServer now = sessions.server.remote;
-        HttpResources by = now.resources().withHttp(new WatchedSender(client, url));
-        sessions.server = new Server(new RemoteServer(url, by, next.requests(), now.limits()));
+        Server now = sessions.server;
+        if (url.equals(now.remote.uri())) {
+            now.headers = next.headers;
+            now.rules = new RepeatRules();
+        } else {
+            client.reaches(url);
+            RemoteServer before = now.remote;
+            HttpResources by = before.resources().withHttp(new WatchedSender(client, url));
+            sessions.server = new Server(new RemoteServer(url, by, before.requests(), before.limits()), next.headers);
+        }
         hinted.ifPresent(HintedBackend::renew);
     }
 
@@ -152,15 +161,27 @@ public final class UpstreamBackend implements Backend, AutoCloseable {
         }
     }
 
-    /**
-     * Where sessions are opened.
-     *
-     * @param rules what its tools say of themselves
-     * @param successors what was opened in the place of lost sessions, by the ids that clients hold
-     */
-    private record Server(RemoteServer remote, RepeatRules rules, Map<String, Successor> successors) {
-        private Server(RemoteServer remote) {
-            this(remote, new RepeatRules(), new ConcurrentHashMap<>());
+    /** Where sessions are opened. */
+    private static final class Server {
+        private final RemoteServer remote;
+        /** What was opened in the place of lost sessions, by the ids that clients hold. */
+        private final Map<String, Successor> successors = new ConcurrentHashMap<>();
+        /** What its tools say of themselves. */
+        private volatile RepeatRules rules = new RepeatRules();
+        /** What each request has beside the headers of clients. */
+        private volatile Map<String, String> headers;
+
+        private Server(RemoteServer remote, Map<String, String> headers) {
+            this.remote = remote;
+            this.headers = headers;
+        }
+
+        /** The same for a session. */
+        private RemoteServer with(Requests.Customizer clients) {
+            return remote.withRequests(remote.requests().withCustomizer((request, method, uri, body, context) -> {
+                headers.forEach(request::header);
+                return clients.customize(request, method, uri, body, context);
+            }));
         }
     }
 
@@ -205,13 +226,14 @@ public final class UpstreamBackend implements Backend, AutoCloseable {
                     forwards ? new RepeatRules() : at.rules,
                     sink,
                     room.ofSession(),
+                    () -> server != at,
                     // a session has its id once it is open
                     next -> keep(at, sink.sessionId(), next),
                     clock);
             Opening opening = new Opening(
                     request,
                     connection,
-                    at.remote.withRequests(at.remote.requests().withCustomizer(connection)),
+                    at.with(connection),
                     Optional.ofNullable(at.successors.remove(sink.sessionId())),
                     clock,
                     new CompletableFuture<>());

@@ -2,7 +2,6 @@ package dev.holdfast.upstream;
 
 import dev.holdfast.ByteBudget;
 import dev.holdfast.client.ClientLimits;
-import dev.holdfast.client.Requests;
 import java.net.URI;
 import java.net.http.HttpRequest;
 import java.time.Duration;
@@ -21,7 +20,7 @@ public final class UpstreamBackendBuilder {
     final URI url;
     UpstreamHttp http = UpstreamHttp.jdk();
     ForwardedHeaders forwarded = ForwardedHeaders.NONE;
-    private Map<String, String> headers = Map.of();
+    Map<String, String> headers = Map.of();
     Duration openTimeout = Duration.ofSeconds(30);
     ClientLimits limits = ClientLimits.DEFAULT;
     Optional<ScheduledExecutorService> scheduler = Optional.empty();
@@ -65,15 +64,8 @@ public final class UpstreamBackendBuilder {
      */
     public UpstreamBackendBuilder headers(Map<String, String> value) {
         ForwardedHeaders.named(value.keySet());
-        headers = Map.copyOf(value);
-        requests();
-        return this;
-    }
-
-    /** How requests to the server look, before a session adds to them. */
-    Requests requests() {
         HttpRequest.Builder request = HttpRequest.newBuilder();
-        headers.forEach((name, text) -> {
+        value.forEach((name, text) -> {
             try {
                 request.header(name, text);
             } catch (IllegalArgumentException e) {
@@ -81,8 +73,8 @@ public final class UpstreamBackendBuilder {
                 throw new IllegalArgumentException("headers must have values that HTTP allows, got another of " + name);
             }
         });
-        Requests plain = Requests.PLAIN;
-        return new Requests(request, plain.customizer(), plain.authorization(), plain.revision());
+        headers = Map.copyOf(value);
+        return this;
     }
 
     /** How long the server may take to answer {@code initialize}, 1 ms to 1 hour. Default 30 s. */

@@ -41,6 +41,7 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import org.slf4j.Logger;
@@ -67,6 +68,9 @@ final class UpstreamConnection
     private static final LogThrottle LOST = new LogThrottle(10, System::nanoTime);
 
     private static final String GONE = "the upstream has lost the session";
+    private static final String MOVED = "the upstream has moved";
+    /** For how long an upstream is tried where it was. */
+    private static final Duration MOVED_PATIENCE = Duration.ofSeconds(5);
     /** How long running calls may take to find out what the upstream that has lost their session has done of them. */
     private static final long UNSETTLED_MILLIS = 2_000;
     /** How long an upstream is left alone that was away for longer than messages are tried to be sent. */
@@ -85,6 +89,7 @@ final class UpstreamConnection
     private final String principal;
     private final RepeatRules rules;
     private final RequestRoom.OfSession room;
+    private final BooleanSupplier moved;
     private final Consumer<Successor> successors;
     private final ListeningSink listening;
     private final OpenQuestions questions;
@@ -113,6 +118,7 @@ final class UpstreamConnection
      *
      * @param request the client's session, for which the one at the upstream is to be opened
      * @param room what the messages of this session take
+     * @param moved whether other sessions are opened elsewhere by now
      * @param successors takes the session that the upstream has opened when it was found to have lost this one
      */
     UpstreamConnection(
@@ -120,11 +126,13 @@ final class UpstreamConnection
             RepeatRules rules,
             ListeningSink listening,
             RequestRoom.OfSession room,
+            BooleanSupplier moved,
             Consumer<Successor> successors,
             ScheduledExecutorService clock) {
         this.principal = request.principal();
         this.rules = rules;
         this.room = room;
+        this.moved = moved;
         this.successors = successors;
         this.listening = listening;
         this.questions = new OpenQuestions(request.incarnation(), listening, this);
@@ -234,7 +242,27 @@ final class UpstreamConnection
 
     /** Sends a request, whose messages go to the sink. */
     CompletionStage<Outcome> send(Envelope request, Repeat repeat, Object context, MessageSink sink) {
-        return queue.send(request, open -> open.call(request, repeat, context, sink));
+        return queue.send(request, open -> open.call(request, repeat, context, sink))
+                .thenApply(outcome -> where(request, outcome));
+    }
+
+    /** What became of a message; an upstream that has moved, and does not serve it where it was, has lost the session there. */
+    private Outcome where(Envelope message, Outcome outcome) {
+        if (!moved.getAsBoolean() || !UpstreamErrors.isOfUpstream(outcome, message)) {
+            return outcome;
+        }
+        leave();
+        if (outcome instanceof Outcome.Unknown unknown) {
+            return new Outcome.Unknown(unknown.reason(), unknown.cause(), true);
+        }
+        return outcome instanceof Outcome.Refused refused && !refused.notExecuted(message)
+                ? outcome
+                : new Outcome.SessionGone();
+    }
+
+    /** The session counts as lost from now on. */
+    private void leave() {
+        session.thenAccept(open -> open.lose(new EOFException(MOVED)));
     }
 
     /** Sends a message that has no response, unless too much is on its way already. */
@@ -248,6 +276,7 @@ final class UpstreamConnection
         int weight = size + MESSAGE_BYTES;
         posted.addAndGet(weight);
         CompletionStage<Outcome> unused = queue.send(message, open -> open.post(message, context))
+                .thenApply(outcome -> where(message, outcome))
                 .whenComplete((outcome, failure) -> {
                     posted.addAndGet(-weight);
                     share.give();
@@ -461,8 +490,17 @@ final class UpstreamConnection
     /** A client that only listens sends nothing that would reach the upstream. */
     @Override
     public void listeningGivenUp() {
+        if (moved.getAsBoolean() && calls.isEmpty()) {
+            leave();
+            return;
+        }
         Future<?> unused =
                 later(BEFORE_LISTENING.toMillis(), () -> session.thenAccept(open -> open.listen(latestContext)));
+    }
+
+    @Override
+    public Duration patience(Duration usual) {
+        return moved.getAsBoolean() && usual.compareTo(MOVED_PATIENCE) > 0 ? MOVED_PATIENCE : usual;
     }
 
     /** Of the sessions that were tried only the one that is open is this connection's, be it open by now or soon. */
@@ -494,14 +532,18 @@ final class UpstreamConnection
     private void endUnsettled() {
         Outcome unknown = new Outcome.Unknown("its session was lost", new EOFException(GONE), true);
         calls.all().forEach(call -> ended(call, unknown));
-        report(GONE);
+        report();
     }
 
     /** A call has ended, or does not begin. */
     private void settled() {
         if (lost.get() && (reported || calls.isEmpty())) {
-            report(GONE);
+            report();
         }
+    }
+
+    private void report() {
+        report(moved.getAsBoolean() ? MOVED : GONE);
     }
 
     /** Too much is on its way to the upstream: it gets another session, and what waits is given up. */

@@ -21,7 +21,22 @@ import java.util.Set;
 final class UpstreamErrors {
     private static final Set<Integer> REDIRECTIONS = Set.of(301, 302, 303, 307, 308);
 
+    private static final Set<Integer> CREDENTIALS = Set.of(401, 403);
+    /** By which a server says that there is none at this URL. */
+    private static final Set<Integer> NOT_THERE = Set.of(404, 405, 410);
+
     private UpstreamErrors() {}
+
+    /** Whether the upstream was not reached, does not serve this client, or has failed: no other message need fare better. */
+    static boolean isOfUpstream(Outcome outcome, Envelope message) {
+        if (outcome instanceof Outcome.Refused refused) {
+            int status = refused.status();
+            return CREDENTIALS.contains(status)
+                    || (!refused.answers(message) && (NOT_THERE.contains(status) || status / 100 != 4));
+        }
+        return outcome instanceof Outcome.Unknown
+                || (outcome instanceof Outcome.NotSent not && !(not.cause() instanceof NotTakenException));
+    }
 
     /** The error for a request; empty where it has its response, or nobody waits for one. */
     static Optional<OutboundMessage> of(Outcome outcome, InboundMessage request) {

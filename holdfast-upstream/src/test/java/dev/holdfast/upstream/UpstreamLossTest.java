@@ -42,6 +42,7 @@ class UpstreamLossTest {
             new RepeatRules(),
             new LossListening(given::add),
             new RequestRoom(new ByteBudget(Long.MAX_VALUE, 1_000, Duration.ZERO)).ofSession(),
+            () -> false,
             next -> {},
             clock);
 

@@ -101,7 +101,7 @@ final class CurrentSession {
         this.asked = asked;
         this.application = guarded(application);
         this.watch = watch;
-        this.pace = server.retryPolicy();
+        this.pace = server.retryPolicy(SessionWatch.NONE);
         this.gaps = new Throttle(LEAST_BETWEEN_GAPS, server::later, this::tellOfMissedChanges);
         this.place = new AtomicReference<>(
                 CompletableFuture.completedFuture(new Place.At(0, opener(0).unopened())));
