@@ -4,6 +4,10 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import com.nimbusds.jose.JOSEException;
 import com.nimbusds.jose.JOSEObjectType;
 import com.nimbusds.jose.JWSAlgorithm;
@@ -13,6 +17,7 @@ import com.nimbusds.jose.jwk.RSAKey;
 import com.nimbusds.jwt.JWTClaimsSet;
 import com.nimbusds.jwt.PlainJWT;
 import com.nimbusds.jwt.SignedJWT;
+import dev.holdfast.gateway.http.AccessTokens;
 import dev.holdfast.gateway.text.GatewayException;
 import java.io.IOException;
 import java.net.URI;
@@ -36,6 +41,7 @@ import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.slf4j.LoggerFactory;
 
 /** Whom a gateway serves that takes the access tokens of an authorization server. */
 @Timeout(120)
@@ -269,6 +275,33 @@ class OAuthTest {
             assertThat(alice.post(PING).statusCode()).isEqualTo(200);
             assertThat(gateway.gateway.engine().size()).isOne();
         }
+    }
+
+    @Test
+    void noTokenForgesALineOfTheLog() {
+        Logger logger = (Logger) LoggerFactory.getLogger(AccessTokens.class);
+        ListAppender<ILoggingEvent> log = new ListAppender<>();
+        log.start();
+        logger.addAppender(log);
+        logger.setLevel(Level.DEBUG);
+        try (TestGateway gateway = gateway()) {
+            JOSEObjectType type =
+                    new JOSEObjectType("x\n2026-11-29 12:00:00.000 ERROR the store is lost\u2028\u001b[2J");
+            JWTClaimsSet.Builder claims = provider.claims("eve", gateway.url().toString());
+
+            assertThat(asked(gateway.url(), bearer(provider.token(claims, provider.key(), type)))
+                            .statusCode())
+                    .isEqualTo(401);
+        } finally {
+            logger.setLevel(null);
+            logger.detachAppender(log);
+        }
+        assertThat(log.list)
+                .singleElement()
+                .satisfies(line -> assertThat(line.getFormattedMessage())
+                        .startsWith("a token is refused: ")
+                        .contains("ERROR the store is lost")
+                        .doesNotContainPattern("[\\p{Cntrl}\u2028]"));
     }
 
     @Test

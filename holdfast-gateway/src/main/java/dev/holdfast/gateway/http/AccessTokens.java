@@ -1,5 +1,7 @@
 package dev.holdfast.gateway.http;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import com.nimbusds.jose.JOSEException;
 import com.nimbusds.jose.JOSEObjectType;
 import com.nimbusds.jose.JWSAlgorithm;
@@ -12,6 +14,7 @@ import com.nimbusds.jwt.JWTClaimsSet;
 import com.nimbusds.jwt.proc.DefaultJWTClaimsVerifier;
 import com.nimbusds.jwt.proc.DefaultJWTProcessor;
 import dev.holdfast.LogThrottle;
+import dev.holdfast.json.backend.LogText;
 import dev.holdfast.servlet.Authenticator;
 import dev.holdfast.servlet.Challenge;
 import jakarta.servlet.http.HttpServletRequest;
@@ -97,7 +100,11 @@ public final class AccessTokens implements Authenticator {
         } catch (KeySourceException e) {
             return new Undecided();
         } catch (ParseException | JOSEException | BadJOSEException | RuntimeException e) {
-            complaints.write(more -> log.debug("a token is refused: {}{}", e.getMessage(), more));
+            // it may repeat what the token says, which anybody may have written
+            complaints.write(more -> log.debug(
+                    "a token is refused: {}{}",
+                    LogText.of(String.valueOf(e.getMessage()).getBytes(UTF_8)),
+                    more));
             return new WrongToken(challenge);
         }
     }
