@@ -27,10 +27,12 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Date;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
@@ -329,8 +331,32 @@ class OAuthTest {
             HttpPeer renewed = alice.with(AUTHORIZATION, token("alice", url));
 
             Wait.until("the new key counts", () -> renewed.post(PING).statusCode() == 200);
+            Wait.until("the old one is none", () -> alice.post(PING).statusCode() == 401);
+            assertThat(renewed.post(PING).statusCode()).isEqualTo(200);
+        }
+    }
 
-            assertThat(alice.post(PING).statusCode()).isEqualTo(401);
+    @Test
+    void whoMakesKeysUpHasNoNewOneRefused() {
+        try (TestGateway gateway = gateway()) {
+            URI url = gateway.url();
+            String madeUp = bearer(provider.token(
+                    provider.claims("eve", url.toString()),
+                    new RSAKey.Builder(provider.key()).keyID("made up").build(),
+                    JOSEObjectType.JWT));
+            Wait.until(
+                    "a key is looked for, and is none", () -> asked(url, madeUp).statusCode() == 401);
+            provider.rotate("second");
+            String renewed = token("alice", url);
+            Set<Integer> statuses = new HashSet<>();
+
+            Wait.until("the new key counts", () -> {
+                int status = asked(url, renewed).statusCode();
+                statuses.add(status);
+                return status == 200;
+            });
+
+            assertThat(statuses).containsExactlyInAnyOrder(503, 200);
         }
     }
 

@@ -19,9 +19,11 @@ import java.nio.charset.StandardCharsets;
 import java.text.ParseException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
@@ -35,8 +37,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The keys by which an OAuth authorization server signs its tokens, where its metadata says they are. No request waits for them: one whose
- * key is not there has them fetched anew, which is begun every five seconds at most, and is to come back. While the server is away the keys
- * that it had stay.
+ * key is not there has them fetched anew, which is begun every five seconds at most, and is to come back. That there is no such key is said
+ * once they were fetched after somebody had asked for it, for it may be new. While the server is away the keys that it had stay.
  *
  * @see <a href="https://www.rfc-editor.org/rfc/rfc8414#section-3">RFC 8414, obtaining authorization server metadata</a>
  */
@@ -44,6 +46,11 @@ public final class IssuerKeys implements JWKSource<SecurityContext> {
     private static final Logger log = LoggerFactory.getLogger(IssuerKeys.class);
     /** How long after an attempt the next one may begin: whoever sends tokens with unknown keys must not ask the server by that. */
     static final Duration PAUSE = Duration.ofSeconds(5);
+
+    /** So many names of keys that are not there are kept; whoever asks for more of them is never told that there are none. */
+    private static final int MOST_SOUGHT = 1_000;
+
+    private static final int LONGEST_NAME = 255;
 
     private static final long ANSWER_SECONDS = 5;
     private static final int MOST_BYTES = 1 << 20;
@@ -58,12 +65,19 @@ public final class IssuerKeys implements JWKSource<SecurityContext> {
             .build();
     /** The attempt under way, or the last one. */
     private volatile Attempt attempt;
+    /** Names of keys that were asked for in vain since it began. */
+    private Set<String> sought = new HashSet<>();
 
     private volatile @Nullable JWKSet keys;
     private volatile boolean failed;
 
-    /** An attempt to fetch the keys. */
-    private record Attempt(long begun, CompletableFuture<Void> end) {}
+    /**
+     * An attempt to fetch the keys.
+     *
+     * @param sought names of keys that were asked for before it began: where it brings none of that name, there is none
+     * @param end whether it has brought keys
+     */
+    private record Attempt(long begun, Set<String> sought, CompletableFuture<Boolean> end) {}
 
     /**
      * The keys of a server, none of which is fetched yet.
@@ -74,7 +88,8 @@ public final class IssuerKeys implements JWKSource<SecurityContext> {
         this.issuer = issuer;
         this.clock = clock;
         this.complaints = new LogThrottle(1, clock);
-        this.attempt = new Attempt(clock.getAsLong() - PAUSE.toNanos(), CompletableFuture.completedFuture(null));
+        this.attempt =
+                new Attempt(clock.getAsLong() - PAUSE.toNanos(), Set.of(), CompletableFuture.completedFuture(false));
     }
 
     /** Whether what is fetched from there comes from there: over TLS, or from this machine. */
@@ -95,30 +110,45 @@ public final class IssuerKeys implements JWKSource<SecurityContext> {
 
     @Override
     public List<JWK> get(JWKSelector selector, @Nullable SecurityContext context) throws KeySourceException {
-        while (true) {
-            boolean fetched = attempt.end.isDone();
-            @Nullable JWKSet now = keys;
-            List<JWK> found = now == null ? List.of() : selector.select(now);
-            if (!found.isEmpty()) {
-                return found;
-            }
-            boolean pauses = refresh().isDone();
-            if (!fetched || !pauses || now == null || failed) {
-                throw new KeySourceException("the keys of " + issuer + " are not there yet");
-            }
-            if (now.equals(keys)) {
-                return found;
+        Attempt last = attempt;
+        boolean had = last.end.getNow(false);
+        // looked at after that: these are the keys that it has brought, or newer ones
+        @Nullable JWKSet now = keys;
+        List<JWK> found = now == null ? List.of() : selector.select(now);
+        if (found.isEmpty()) {
+            String key = name(selector);
+            boolean pauses = attempt(Set.of(key)).equals(last);
+            if (!had || !pauses || !last.sought.contains(key)) {
+                throw new KeySourceException("whether " + issuer + " has such a key is not known yet");
             }
         }
+        return found;
     }
 
-    /** Fetches the keys again, unless that was begun just now; completes when they are there, or could not be had. */
-    public CompletableFuture<Void> refresh() {
-        Attempt next = new Attempt(clock.getAsLong(), new CompletableFuture<>());
+    /** The key that is looked for, by the beginning of its name: whoever asks may have made up a long one. */
+    private static String name(JWKSelector selector) {
+        String name = String.valueOf(selector.getMatcher().getKeyIDs());
+        return name.substring(0, Math.min(name.length(), LONGEST_NAME));
+    }
+
+    /** Fetches the keys again, unless that was begun just now; completes when that is over, with whether they could be had. */
+    public CompletableFuture<Boolean> refresh() {
+        return attempt(Set.of()).end;
+    }
+
+    /** The attempt under way, or in whose pause this is; else one that is begun now. These keys are for the next one to look for. */
+    private Attempt attempt(Set<String> wanted) {
+        Attempt next;
         synchronized (this) {
-            if (!attempt.end.isDone() || next.begun - attempt.begun < PAUSE.toNanos()) {
-                return attempt.end;
+            if (sought.size() < MOST_SOUGHT) {
+                sought.addAll(wanted);
             }
+            long now = clock.getAsLong();
+            if (!attempt.end.isDone() || now - attempt.begun < PAUSE.toNanos()) {
+                return attempt;
+            }
+            next = new Attempt(now, sought, new CompletableFuture<>());
+            sought = new HashSet<>();
             attempt = next;
         }
         CompletableFuture.completedFuture(places(issuer))
@@ -135,9 +165,9 @@ public final class IssuerKeys implements JWKSource<SecurityContext> {
                                 keys == null ? "until then nobody gets in" : "tokens are checked by those from before",
                                 more));
                     }
-                    next.end.complete(null);
+                    next.end.complete(failure == null);
                 });
-        return next.end;
+        return next;
     }
 
     /** Fetches the keys, and waits for them for a while; that they could not be had is told in the log. */

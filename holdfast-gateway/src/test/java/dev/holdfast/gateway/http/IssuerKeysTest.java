@@ -7,6 +7,8 @@ import com.nimbusds.jose.KeySourceException;
 import com.nimbusds.jose.jwk.JWK;
 import com.nimbusds.jose.jwk.JWKMatcher;
 import com.nimbusds.jose.jwk.JWKSelector;
+import com.nimbusds.jose.jwk.JWKSet;
+import com.nimbusds.jose.jwk.RSAKey;
 import dev.holdfast.gateway.IdentityProvider;
 import dev.holdfast.gateway.Wait;
 import java.net.URI;
@@ -114,22 +116,62 @@ class IssuerKeysTest {
         assertThatThrownBy(() -> keys.get(named("first"), null)).isInstanceOf(KeySourceException.class);
     }
 
+    private static void assertNotKnown(IssuerKeys keys, String id) {
+        assertThatThrownBy(() -> found(keys, id)).as(id).isInstanceOf(KeySourceException.class);
+    }
+
     @Test
     void anUnknownKeyIsLookedForOncePerPause() throws KeySourceException {
         IssuerKeys keys = keys("");
         keys.begin();
         for (int i = 0; i < 1_000; i++) {
-            assertThat(found(keys, "other")).isEmpty();
+            assertNotKnown(keys, "other");
         }
         assertThat(provider.asked).hasSize(2);
 
         later();
 
-        assertThatThrownBy(() -> keys.get(named("other"), null))
-                .as("until it is known whether it is there")
-                .isInstanceOf(KeySourceException.class);
+        assertNotKnown(keys, "other");
         Wait.until(keys.refresh());
-        assertThat(found(keys, "other")).isEmpty();
+        for (int i = 0; i < 1_000; i++) {
+            assertThat(found(keys, "other")).isEmpty();
+        }
+        assertThat(provider.asked).hasSize(4);
+    }
+
+    @Test
+    void aKeyThatIsNewIsNotDeniedInThePauseOfAnother() throws KeySourceException {
+        IssuerKeys keys = keys("");
+        keys.begin();
+        later();
+        assertNotKnown(keys, "made up");
+        Wait.until(keys.refresh());
+        JWK second = new RSAKey.Builder(provider.key()).keyID("second").build().toPublicJWK();
+        provider.page("/keys", new JWKSet(second).toString());
+
+        assertNotKnown(keys, "second");
+        assertThat(found(keys, "made up")).isEmpty();
+        assertThat(found(keys, "first")).containsExactly("first");
+
+        later();
+        assertNotKnown(keys, "second");
+        Wait.until(keys.refresh());
+        assertThat(found(keys, "second")).containsExactly("second");
+        assertNotKnown(keys, "first");
+    }
+
+    @Test
+    void ofAFloodOfMadeUpKeysSomeAreKeptAndNoneIsTakenForKnown() throws KeySourceException {
+        IssuerKeys keys = keys("");
+        keys.begin();
+        for (int i = 0; i < 2_000; i++) {
+            assertNotKnown(keys, "made up " + i);
+        }
+        later();
+        Wait.until(keys.refresh());
+
+        assertThat(found(keys, "made up 0")).isEmpty();
+        assertNotKnown(keys, "made up 1999");
         assertThat(provider.asked).hasSize(4);
     }
 
