@@ -128,6 +128,30 @@ class TlsTest {
 
     @ParameterizedTest
     @EnumSource(Version.class)
+    void theConsoleKnowsItsPageByItsOrigin(Version version) throws Exception {
+        try (TestGateway gateway = gateway()) {
+            HttpPeer peer = HttpPeer.connected(client(version), gateway.url());
+            String session =
+                    "/console/session?server=&session=" + peer.session().substring(0, 8);
+            HttpPeer console = peer.at(gateway.url().resolve(session));
+
+            assertThat(console.with("Holdfast-Console", "1", "Origin", "https://localhost:1")
+                            .delete()
+                            .statusCode())
+                    .isEqualTo(403);
+            assertThat(console.with(
+                                    "Holdfast-Console",
+                                    "1",
+                                    "Origin",
+                                    "https://" + gateway.url().getRawAuthority())
+                            .delete()
+                            .statusCode())
+                    .isEqualTo(204);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(Version.class)
     void aStreamThatIsCutIsResumed(Version version) throws Exception {
         try (TestGateway gateway = gateway()) {
             HttpPeer peer = HttpPeer.connected(client(version), gateway.url());

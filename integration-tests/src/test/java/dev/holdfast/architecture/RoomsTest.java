@@ -284,7 +284,7 @@ class RoomsTest {
             .whereLayer("sse")
             .mayOnlyBeAccessedByLayers("protocols", "http")
             .whereLayer("guard")
-            .mayOnlyBeAccessedByLayers("protocols", "http")
+            .mayOnlyBeAccessedByLayers("protocols", "http", "console")
             .whereLayer("io")
             .mayOnlyBeAccessedByLayers("protocols", "http", "sse");
 

@@ -9,7 +9,6 @@ import jakarta.servlet.http.HttpServlet;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
-import java.net.URI;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -72,7 +71,7 @@ public final class ConsoleServlet extends HttpServlet {
             response.setHeader("Referrer-Policy", "no-referrer");
             response.setHeader("X-Frame-Options", "DENY");
             write(response, "text/html;charset=utf-8", ConsolePage.HTML);
-        } else if (!isOfThisPage(request)) {
+        } else if (!ConsolePage.asks(request)) {
             response.sendError(FORBIDDEN);
         } else {
             Optional<Console.Viewer> viewer = guard.visitor(request, response).map(viewers);
@@ -81,24 +80,6 @@ public final class ConsoleServlet extends HttpServlet {
             } else if (viewer.isPresent()) {
                 response.setStatus(end(viewer.get(), parameters(request)));
             }
-        }
-    }
-
-    /** A browser says where a request comes from, which no page can change; what is no browser says nothing. */
-    private static boolean isOfThisPage(HttpServletRequest request) {
-        String site = request.getHeader("Sec-Fetch-Site");
-        String origin = request.getHeader("Origin");
-        boolean own = site != null
-                ? List.of("same-origin", "none").contains(site)
-                : origin == null || authority(origin).equals(Optional.ofNullable(request.getHeader("Host")));
-        return own && request.getHeader(ConsolePage.HEADER) != null;
-    }
-
-    private static Optional<String> authority(String origin) {
-        try {
-            return Optional.ofNullable(URI.create(origin).getRawAuthority());
-        } catch (IllegalArgumentException e) {
-            return Optional.empty();
         }
     }
 

@@ -2,13 +2,18 @@ package dev.holdfast.servlet.console;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.holdfast.servlet.guard.RequestHeaders;
+import jakarta.servlet.http.HttpServletRequest;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
+import java.net.URI;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.Base64;
+import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 
 /**
  * The page of the console: one text, without any data. It asks for those at {@code data} below its own path, and ends a session by DELETE
@@ -16,7 +21,7 @@ import java.util.Objects;
  */
 public final class ConsolePage {
     /** A header that the page sends with its requests: a page of another origin needs a permission for it, which nobody gives. */
-    public static final String HEADER = "Holdfast-Console";
+    private static final String HEADER = "Holdfast-Console";
 
     /** The page. */
     public static final String HTML;
@@ -34,6 +39,27 @@ public final class ConsolePage {
     }
 
     private ConsolePage() {}
+
+    /** Whether a request is this page's. A browser says where one comes from, which no page can change; what is no browser says nothing. */
+    public static boolean asks(HttpServletRequest request) {
+        String site = request.getHeader("Sec-Fetch-Site");
+        String origin = request.getHeader("Origin");
+        boolean own = site != null
+                ? List.of("same-origin", "none").contains(site)
+                : origin == null
+                        || authority(origin)
+                                .filter(RequestHeaders.host(request)::equals)
+                                .isPresent();
+        return own && request.getHeader(HEADER) != null;
+    }
+
+    private static Optional<String> authority(String origin) {
+        try {
+            return Optional.ofNullable(URI.create(origin).getRawAuthority());
+        } catch (IllegalArgumentException e) {
+            return Optional.empty();
+        }
+    }
 
     private static String resource(String name) {
         try (InputStream in = Objects.requireNonNull(ConsolePage.class.getResourceAsStream(name), name)) {

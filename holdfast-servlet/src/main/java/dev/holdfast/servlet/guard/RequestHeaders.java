@@ -29,7 +29,7 @@ public final class RequestHeaders {
      * The host that the client calls, and its port where that is told; empty if the client names none. In HTTP/2 it stands in {@code
      * :authority}, which containers tell as the name and the port of the server only.
      */
-    static String host(HttpServletRequest request) {
+    public static String host(HttpServletRequest request) {
         Optional<String> host = header(request, "Host");
         return host.isPresent() || !multiplexed(request) ? host.orElse("").trim() : authority(request);
     }
