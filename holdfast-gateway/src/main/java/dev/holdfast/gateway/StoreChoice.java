@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import dev.holdfast.NoStore;
 import dev.holdfast.gateway.http.OpenToOthers;
 import dev.holdfast.gateway.http.StoreHealth;
+import dev.holdfast.gateway.process.DaemonThreads;
 import dev.holdfast.gateway.text.Durations;
 import dev.holdfast.gateway.text.GatewayException;
 import dev.holdfast.gateway.text.OptionFile;
@@ -187,7 +188,14 @@ sealed interface StoreChoice {
                 RocksDbStore store = builder.open();
                 StoreHealth hangs = health(OptionalLong.empty(), StoreHealth.State.HANGS);
                 return new Open(
-                        store, new TimedCache<>(() -> look(store), LOOK_EVERY, LOOK_TIMEOUT, hangs, System::nanoTime));
+                        store,
+                        new TimedCache<>(
+                                () -> look(store),
+                                DaemonThreads.starting("holdfast-store-health"),
+                                LOOK_EVERY,
+                                LOOK_TIMEOUT,
+                                hangs,
+                                System::nanoTime));
             } catch (RocksDbStoreException e) {
                 String takeOver = e.belongsToAnother() ? ", or take it over by --take-over-store" : "";
                 String hint = e.concernsMachine() ? "" : "; choose another by --store" + takeOver;
