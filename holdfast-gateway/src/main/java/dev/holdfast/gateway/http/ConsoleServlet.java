@@ -36,6 +36,7 @@ public final class ConsoleServlet extends HttpServlet {
     private static final int NOT_FOUND = 404;
     private static final int NOT_ALLOWED = 405;
     private static final int CONFLICT = 409;
+    private static final int UNAVAILABLE = 503;
     /** How long a page waits for the store. */
     private static final long STORE_SECONDS = 5;
 
@@ -76,7 +77,12 @@ public final class ConsoleServlet extends HttpServlet {
         } else {
             Optional<Console.Viewer> viewer = guard.visitor(request, response).map(viewers);
             if (viewer.isPresent() && path.startsWith(DATA)) {
-                write(response, "application/json;charset=utf-8", console.data(viewer.get(), parameters(request)));
+                Optional<String> data = console.data(viewer.get(), parameters(request));
+                if (data.isPresent()) {
+                    write(response, "application/json;charset=utf-8", data.get());
+                } else {
+                    response.sendError(UNAVAILABLE);
+                }
             } else if (viewer.isPresent()) {
                 response.setStatus(end(viewer.get(), parameters(request)));
             }

@@ -22,6 +22,8 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
@@ -31,14 +33,17 @@ import java.util.stream.Stream;
 
 /**
  * What the page of the console shows, as JSON. It looks at all sessions only when somebody asks, and for a part of the time at most:
- * what it has found counts for two seconds, and for fifty times as long as it took to look. Nothing of it is on the way of a call, and
- * to look at a session changes nothing of it. Safe for use by any thread.
+ * what it has found counts for two seconds, and for fifty times as long as it took to look, up to a minute. Nothing of it is on the way of
+ * a call, and to look at a session changes nothing of it. Safe for use by any thread.
  */
 public final class Console {
     private static final long FRESH_NANOS = TimeUnit.SECONDS.toNanos(2);
+    /** What was found counts no longer, for a look that hung takes no processor. */
+    private static final long STALE_NANOS = TimeUnit.MINUTES.toNanos(1);
     /** Of so many seconds one is spent on looking, at most. */
     private static final int PART = 50;
 
+    private static final long LONGEST_WAIT_MILLIS = 2_000;
     private static final int MOST_PARKED = 10_000;
     private static final int MOST_ROWS = 200;
     private static final int MOST_STREAMS = 100;
@@ -56,8 +61,11 @@ public final class Console {
     private final ConsoleFeed feed;
     private final InstantSource wallClock;
     private final LongSupplier clock;
+    private final ReentrantLock looking = new ReentrantLock();
     /** Not kept where memory is short. */
-    private SoftReference<Look> last = new SoftReference<>(null);
+    private volatile SoftReference<Look> last = new SoftReference<>(null);
+    /** How many sessions were ended here. */
+    private final AtomicInteger ended = new AtomicInteger();
 
     /**
      * A console.
@@ -200,12 +208,12 @@ public final class Console {
     /** A process. */
     private record Child(Subject session, long pid, String owner) {}
 
-    /** All that there was when somebody looked. */
-    private record Look(long at, long took, List<Row> rows, String servers, List<Child> children) {
-        private boolean counts(long now) {
-            return now - at < Math.max(FRESH_NANOS, PART * took);
-        }
-    }
+    /**
+     * All that there was when somebody looked.
+     *
+     * @param ended how many sessions had been ended here
+     */
+    private record Look(long at, long took, int ended, List<Row> rows, String servers, List<Child> children) {}
 
     /**
      * What the page shows.
@@ -213,9 +221,13 @@ public final class Console {
      * @param asked the parameters of the page's request, by name: {@code search}, {@code state}, {@code on} (a server), {@code order},
      *     {@code from} and {@code rows} for the list; {@code server} and {@code session} for the one that is shown in detail;
      *     {@code after}, the number of the last thing that the page knows to have happened. What is missing or wrong has its default
+     * @return empty where nothing was found yet, as while a disk hangs
      */
-    public String data(Viewer viewer, Map<String, String> asked) {
-        Look look = look();
+    public Optional<String> data(Viewer viewer, Map<String, String> asked) {
+        return look().map(look -> shown(look, viewer, asked));
+    }
+
+    private String shown(Look look, Viewer viewer, Map<String, String> asked) {
         Json all = new Json()
                 .number("now", wallClock.millis())
                 .number("life", feed.life())
@@ -244,26 +256,46 @@ public final class Console {
                 .orElseGet(() -> CompletableFuture.completedFuture(Termination.UNKNOWN))
                 .whenComplete((done, failure) -> {
                     if (failure != null || done == Termination.ENDED) {
-                        forget();
+                        ended.incrementAndGet();
                     }
                 });
-    }
-
-    private synchronized void forget() {
-        last.clear();
     }
 
     private Optional<Server> named(String name) {
         return servers.get().stream().filter(each -> each.name.equals(name)).findFirst();
     }
 
-    /** One thread looks, and others wait for it. */
-    private synchronized Look look() {
-        long now = clock.getAsLong();
-        Look before = last.get();
-        if (before != null && before.counts(now)) {
+    /** One thread looks. Others get what was found before, and wait for it where that is nothing; but not for long, for it may hang. */
+    private Optional<Look> look() {
+        Optional<Look> before = Optional.ofNullable(last.get());
+        if (before.filter(this::counts).isPresent() || !begins(before.isPresent() ? 0 : LONGEST_WAIT_MILLIS)) {
             return before;
         }
+        try {
+            Optional<Look> meanwhile = Optional.ofNullable(last.get()).filter(this::counts);
+            return meanwhile.isPresent() ? meanwhile : Optional.of(lookNow());
+        } finally {
+            looking.unlock();
+        }
+    }
+
+    private boolean counts(Look look) {
+        return look.ended == ended.get()
+                && clock.getAsLong() - look.at < Math.max(FRESH_NANOS, Math.min(PART * look.took, STALE_NANOS));
+    }
+
+    private boolean begins(long millis) {
+        try {
+            return looking.tryLock(millis, TimeUnit.MILLISECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return false;
+        }
+    }
+
+    private Look lookNow() {
+        long now = clock.getAsLong();
+        int endedBefore = ended.get();
         List<Server> served = servers.get();
         List<Row> rows = new ArrayList<>();
         List<String> told = new ArrayList<>();
@@ -287,7 +319,7 @@ public final class Console {
                     children.add(new Child(subject, pid, owners.getOrDefault(subject, "")));
                 })));
         long done = clock.getAsLong();
-        Look next = new Look(done, done - now, rows, "[" + String.join(",", told) + "]", children);
+        Look next = new Look(done, done - now, endedBefore, rows, "[" + String.join(",", told) + "]", children);
         last = new SoftReference<>(next);
         return next;
     }

@@ -85,7 +85,9 @@ public final class ConsoleEndpoint {
         asked.put("order", order);
         asked.put("session", session);
         asked.values().removeIf(value -> value == null);
-        return new WebEndpointResponse<>(console.data(OPERATOR, asked));
+        return console.data(OPERATOR, asked)
+                .map(data -> new WebEndpointResponse<>(data))
+                .orElseGet(() -> new WebEndpointResponse<>(WebEndpointResponse.STATUS_SERVICE_UNAVAILABLE));
     }
 
     /**
