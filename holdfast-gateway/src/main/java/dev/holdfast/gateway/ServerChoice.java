@@ -39,7 +39,8 @@ sealed interface ServerChoice {
     record Upstream(URI url, Map<String, String> headers) implements ServerChoice {
         @Override
         public Identity identity() {
-            return new Identity(url.getHost() + url.getPath(), List.of("--upstream", url.toString()));
+            // a path may hold a key
+            return new Identity(url.getHost(), List.of("--upstream", url.toString()));
         }
     }
 

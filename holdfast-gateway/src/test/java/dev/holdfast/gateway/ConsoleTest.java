@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.Socket;
+import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -268,6 +269,27 @@ class ConsoleTest {
             assertThat(bob.post("{'jsonrpc':'2.0','id':2,'method':'ping'}").statusCode())
                     .isEqualTo(404);
             assertThat(end(gateway, shortId(alice), bearer(ALICE), OF_PAGE)).startsWith("HTTP/1.1 204 ");
+        }
+    }
+
+    @Test
+    void whatRunsIsForOperatorsAndOfAnUpstreamNobodySeesThePath() throws IOException {
+        try (TestGateway gateway = tokens()) {
+            assertThat(list(data(gateway, "", bearer(OWEN)).get("servers")))
+                    .singleElement()
+                    .satisfies(server -> assertThat(server).containsEntry("runs", "sh"));
+            assertThat(list(data(gateway, "", bearer(ALICE)).get("servers")))
+                    .singleElement()
+                    .satisfies(server ->
+                            assertThat(server).containsEntry("runs", "").containsEntry("state", "serving"));
+        }
+        try (TestGateway gateway = TestGateway.before(URI.create("http://127.0.0.1:1/s/k3y-of-a-server/mcp"))) {
+            Map<String, Object> data = data(gateway, "");
+
+            assertThat(list(data.get("servers")))
+                    .singleElement()
+                    .satisfies(server -> assertThat(server).containsEntry("runs", "127.0.0.1"));
+            assertThat(data.toString()).doesNotContain("k3y");
         }
     }
 

@@ -94,7 +94,7 @@ public final class Console {
      * A server that is served.
      *
      * @param name its name among others; empty for the only one
-     * @param runs what it is, in a few words that are no secret
+     * @param runs what it is, in a few words that are no secret; for those who see all
      * @param node the name of this node; empty where it is the only one
      * @param store where its sessions are kept
      * @param trouble what is wrong with the store; empty if nothing is
@@ -212,8 +212,11 @@ public final class Console {
      * All that there was when somebody looked.
      *
      * @param ended how many sessions had been ended here
+     * @param servers for those who see all
+     * @param ofOthers the same for a principal
      */
-    private record Look(long at, long took, int ended, List<Row> rows, String servers, List<Child> children) {}
+    private record Look(
+            long at, long took, int ended, List<Row> rows, String servers, String ofOthers, List<Child> children) {}
 
     /**
      * What the page shows.
@@ -233,7 +236,7 @@ public final class Console {
                 .number("life", feed.life())
                 .text("principal", viewer.principal)
                 .raw("all", Boolean.toString(viewer.all))
-                .raw("servers", look.servers)
+                .raw("servers", viewer.all ? look.servers : look.ofOthers)
                 .raw("failed", failed(viewer))
                 .raw("children", children(look, viewer))
                 .raw("sessions", sessions(look, viewer, asked))
@@ -298,7 +301,7 @@ public final class Console {
         int endedBefore = ended.get();
         List<Server> served = servers.get();
         List<Row> rows = new ArrayList<>();
-        List<String> told = new ArrayList<>();
+        List<Json> told = new ArrayList<>();
         for (Server server : served) {
             server.engine.sessions().map(session -> Row.of(server, session)).forEach(rows::add);
             server.engine
@@ -319,12 +322,15 @@ public final class Console {
                     children.add(new Child(subject, pid, owners.getOrDefault(subject, "")));
                 })));
         long done = clock.getAsLong();
-        Look next = new Look(done, done - now, endedBefore, rows, "[" + String.join(",", told) + "]", children);
+        String all = told.stream().map(Json::object).collect(ARRAY);
+        String ofOthers =
+                told.stream().map(json -> json.text("runs", "").object()).collect(ARRAY);
+        Look next = new Look(done, done - now, endedBefore, rows, all, ofOthers, children);
         last = new SoftReference<>(next);
         return next;
     }
 
-    private static String json(Server server) {
+    private static Json json(Server server) {
         EngineStats stats = server.engine.stats();
         Json states = new Json();
         for (SessionState state : SessionState.values()) {
@@ -360,7 +366,7 @@ public final class Console {
                                 .number("started", children.started)
                                 .number("died", children.died)
                                 .object()));
-        return json.object();
+        return json;
     }
 
     private String failed(Viewer viewer) {
