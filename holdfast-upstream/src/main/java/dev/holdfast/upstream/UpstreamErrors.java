@@ -110,7 +110,7 @@ final class UpstreamErrors {
                 .orElse(": a redirect, and redirects are not followed");
     }
 
-    /** Scheme, host, port and path: user, query, fragment and what follows a ';' may be credentials. */
+    /** Scheme, host and port: whatever else is in a URL may be a credential. */
     private static Optional<String> place(URI asked, String location) {
         try {
             URI to = Origin.resolve(asked, location);
@@ -118,8 +118,7 @@ final class UpstreamErrors {
                 return Optional.empty();
             }
             String port = to.getPort() < 0 ? "" : ":" + to.getPort();
-            String path = to.getRawPath().replaceFirst(";.*", "");
-            return Optional.of(LogText.shortened(to.getScheme() + "://" + to.getHost() + port + path));
+            return Optional.of(LogText.shortened(to.getScheme() + "://" + to.getHost() + port));
         } catch (IllegalArgumentException e) {
             return Optional.empty();
         }

@@ -135,9 +135,8 @@ final class WatchedSender implements HttpSender {
         logger.info("the upstream {} answers again, after {} s", shown(), silent.toSeconds());
     }
 
-    /** Without the query and what follows a semicolon, which may be secrets. */
+    /** Without path and query, which may hold secrets. */
     private String shown() {
-        return server.getScheme() + "://" + server.getRawAuthority()
-                + server.getRawPath().replaceFirst(";.*", "");
+        return server.getScheme() + "://" + server.getRawAuthority();
     }
 }

@@ -71,7 +71,7 @@ class WatchedSenderTest {
             asked.close();
         });
         server.start();
-        url = URI.create("http://127.0.0.1:" + server.getAddress().getPort() + "/mcp?key=secret");
+        url = URI.create("http://127.0.0.1:" + server.getAddress().getPort() + "/s/secret/mcp?key=secret");
         log.start();
         logger.setLevel(Level.INFO);
         logger.addAppender(log);
@@ -117,7 +117,7 @@ class WatchedSenderTest {
     }
 
     private String shown() {
-        return "http://127.0.0.1:" + url.getPort() + "/mcp";
+        return "http://127.0.0.1:" + url.getPort();
     }
 
     @Test
