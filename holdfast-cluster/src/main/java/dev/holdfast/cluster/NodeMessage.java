@@ -3,7 +3,7 @@ package dev.holdfast.cluster;
 import dev.holdfast.Call;
 import dev.holdfast.EndReason;
 import dev.holdfast.Refusal;
-import dev.holdfast.session.LiveCall.Cancellation;
+import dev.holdfast.session.Cancellation;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.JournalChange;

@@ -68,46 +68,8 @@ final class BackendSlot {
         PENDING
     }
 
-    /** Uses the backend once it is there. Its methods never throw. */
-    interface User {
-        /** How much it keeps while it waits. */
-        long bytes();
-
-        default Object context() {
-            return InboundMessage.NO_CONTEXT;
-        }
-
-        /** It has come to use the backend; called once, before all else. */
-        default void comes(Step step) {}
-
-        /** Whether there is something left for a backend that has yet to come. */
-        default boolean wanted(Step step) {
-            return true;
-        }
-
-        /** This incarnation of the backend was chosen. */
-        void handedTo(int incarnation, Step step);
-
-        void use(BackendConnection connection);
-
-        /** There will be none. */
-        default void turnAway(String cause, Step step) {
-            turnedAway(step);
-            step.then(() -> refused(cause));
-        }
-
-        /** No incarnation will be chosen. */
-        default void turnedAway(Step step) {}
-
-        /** There will be none. */
-        void refused(String cause);
-
-        /** There will be none, for the session has closed. */
-        default void dropped() {}
-    }
-
     /** Somebody who waits, and how much it brought when it came, which may change while it waits. */
-    private record Waiting(User user, long bytes) {}
+    private record Waiting(BackendUser user, long bytes) {}
 
     private final SessionCore core;
     private final Outbound outbound;
@@ -129,7 +91,7 @@ final class BackendSlot {
     private final LazyQueue<Waiting> waiting = new LazyQueue<>();
     private long waitingBytes;
     /** Users that have got the latest incarnation and wait for an answer of it. */
-    private Set<User> awaiting = Set.of();
+    private Set<BackendUser> awaiting = Set.of();
 
     BackendSlot(SessionCore core, Outbound outbound, Readers readers, Calls calls) {
         this.core = core;
@@ -139,7 +101,7 @@ final class BackendSlot {
     }
 
     /** There was a backend before the session came back; returns those of the users of the next one for whom there is no room. */
-    List<? extends User> returned(List<? extends User> users, Step step) {
+    List<? extends BackendUser> returned(List<? extends BackendUser> users, Step step) {
         return existed(step) ? addAll(users, step) : users;
     }
 
@@ -231,7 +193,7 @@ final class BackendSlot {
     }
 
     /** Lets somebody use the backend: now, or when it is restored; false if that cannot be. */
-    boolean use(User user) {
+    boolean use(BackendUser user) {
         BackendConnection now = core.log.step(step -> {
             user.comes(step);
             return state == State.CONNECTED ? hand(user, step) : null;
@@ -243,13 +205,13 @@ final class BackendSlot {
         return useLater(user);
     }
 
-    private BackendConnection hand(User user, Step step) {
+    private BackendConnection hand(BackendUser user, Step step) {
         served = true;
         user.handedTo(latest, step);
         return Objects.requireNonNull(connection);
     }
 
-    private boolean useLater(User user) {
+    private boolean useLater(BackendUser user) {
         return core.log.<Boolean>step(step -> {
             if (state == State.CONNECTED) {
                 // it is there since a moment ago
@@ -277,13 +239,13 @@ final class BackendSlot {
     }
 
     /** Somebody who has got the backend waits for something of it, and is dropped when it is gone. */
-    void await(User user, Step step) {
+    void await(BackendUser user, Step step) {
         awaiting = awaiting.isEmpty() ? new HashSet<>() : awaiting;
         awaiting.add(user);
     }
 
     /** It has what it waited for. */
-    void awaitNoMore(User user, Step step) {
+    void awaitNoMore(BackendUser user, Step step) {
         if (!awaiting.isEmpty()) {
             awaiting.remove(user);
         }
@@ -293,14 +255,14 @@ final class BackendSlot {
      * Lets somebody have the backend that has taken the place of an incarnation, or is about to, behind all who wait for it; nothing
      * happens where there is none. Those who come so get it in the order of their steps.
      */
-    void useAfter(int which, User user, Step step) {
+    void useAfter(int which, BackendUser user, Step step) {
         boolean succeeded = which < latest && present(latest) && state != State.CLOSED;
         if (succeeded && add(user, step) && state == State.CONNECTED) {
             serve(step);
         }
     }
 
-    private boolean add(User user, Step step) {
+    private boolean add(BackendUser user, Step step) {
         long bytes = user.bytes();
         if (waiting.size() >= MOST_WAITING || waitingBytes + bytes > core.host.limits.sessionBytes()) {
             return false;
@@ -310,7 +272,7 @@ final class BackendSlot {
         return true;
     }
 
-    private List<? extends User> addAll(List<? extends User> users, Step step) {
+    private List<? extends BackendUser> addAll(List<? extends BackendUser> users, Step step) {
         return users.stream().filter(user -> !add(user, step)).toList();
     }
 
@@ -335,7 +297,7 @@ final class BackendSlot {
     }
 
     private void serve(int present, BackendConnection fresh) {
-        Optional<User> next = nextUser(present);
+        Optional<BackendUser> next = nextUser(present);
         while (next.isPresent()) {
             next.get().use(fresh);
             next = nextUser(present);
@@ -343,7 +305,7 @@ final class BackendSlot {
         core.host.makeRoom();
     }
 
-    private Optional<User> nextUser(int present) {
+    private Optional<BackendUser> nextUser(int present) {
         return core.log.step(step -> {
             if (state != State.SERVING || !present(present)) {
                 return Optional.empty();
@@ -530,7 +492,7 @@ final class BackendSlot {
     private void lose(int which, String cause, List<InboundMessage> untouched, Step step) {
         gone(which, step);
         Optional<BackendConnection> dead = disconnect();
-        List<User> again = calls.untouched(untouched, request -> request.incarnation() == which, step);
+        List<BackendUser> again = calls.untouched(untouched, request -> request.incarnation() == which, step);
         outbound.backendLost(cause, step);
         addAll(again, step).forEach(user -> user.turnAway(cause, step));
         step.then(() -> core.host.telemetry.backendLost(core.id(), cause));

@@ -3,7 +3,6 @@ package dev.holdfast.session;
 import dev.holdfast.Call;
 import dev.holdfast.Refusal;
 import dev.holdfast.log.Step;
-import dev.holdfast.session.LiveCall.Cancellation;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.RequestId;
 import java.util.LinkedHashMap;

@@ -10,7 +10,6 @@ import dev.holdfast.log.LiveStream;
 import dev.holdfast.log.Pending;
 import dev.holdfast.log.Step;
 import dev.holdfast.log.StreamCursor;
-import dev.holdfast.session.LiveCall.Cancellation;
 import dev.holdfast.spi.BackendConnection;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.RecordChange;
@@ -290,7 +289,7 @@ final class Calls {
     }
 
     /** Brings a call that was started to the backend, by one task on an executor. */
-    BackendSlot.User dispatch(LiveCall call, Executor caller) {
+    BackendUser dispatch(LiveCall call, Executor caller) {
         return new Dispatch(call, caller, watches(call));
     }
 
@@ -329,7 +328,7 @@ final class Calls {
     }
 
     /** Hands the requests of a call to the backend; those that were cancelled or answered meanwhile stay here. */
-    private final class Dispatch implements BackendSlot.User {
+    private final class Dispatch implements BackendUser {
         private final LiveCall call;
         private final Executor caller;
         private final List<CallWatch> watches;
@@ -479,7 +478,7 @@ final class Calls {
      * @param which those of them that it can give back
      * @return those who need another backend for them, one for each call
      */
-    List<BackendSlot.User> untouched(List<InboundMessage> messages, Predicate<LiveCall.Request> which, Step step) {
+    List<BackendUser> untouched(List<InboundMessage> messages, Predicate<LiveCall.Request> which, Step step) {
         // several may have equal ids: a request is known by the object that its own id is
         IdentityHashMap<RequestId, InboundMessage> given = new IdentityHashMap<>();
         messages.forEach(message -> given.put(message.requiredId(), message));
@@ -491,7 +490,7 @@ final class Calls {
             }
         }
         return again.stream()
-                .<BackendSlot.User>map(call -> new Dispatch(call, Runnable::run, List.of()))
+                .<BackendUser>map(call -> new Dispatch(call, Runnable::run, List.of()))
                 .toList();
     }
 }

@@ -120,7 +120,7 @@ public final class CatchUp {
                 read.kind(), read.id(), read.method(), bytes, new JournalChange.Put(key), InboundMessage.NO_CONTEXT);
     }
 
-    private final class Late implements BackendSlot.User {
+    private final class Late implements BackendUser {
         private final List<InboundMessage> missing;
         private final CompletableFuture<Void> done;
 

@@ -146,7 +146,7 @@ final class Inbound {
      * Hands a notification to the backend. A fresh backend gets it with the journal as soon as this one has it or none will, and not
      * before: the store has its change in any case.
      */
-    private final class Forward implements BackendSlot.User {
+    private final class Forward implements BackendUser {
         private final InboundMessage notification;
 
         private Forward(InboundMessage notification) {

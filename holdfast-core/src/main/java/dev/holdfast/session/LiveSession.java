@@ -12,7 +12,6 @@ import dev.holdfast.SessionState;
 import dev.holdfast.log.LiveStream;
 import dev.holdfast.log.SessionLog;
 import dev.holdfast.log.Step;
-import dev.holdfast.session.LiveCall.Cancellation;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.MessageFactory;
 import dev.holdfast.spi.OutboundMessage;
@@ -64,7 +63,7 @@ public final class LiveSession extends SessionCore implements Session {
             caller.execute(() -> inbound.initialize(call.requests.get(0)));
             return;
         }
-        BackendSlot.User use = calls.dispatch(call, caller);
+        BackendUser use = calls.dispatch(call, caller);
         if (!host.shared || host.cluster().mayWrite()) {
             backend.use(use);
         } else {

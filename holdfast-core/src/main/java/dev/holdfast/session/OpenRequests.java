@@ -4,7 +4,6 @@ import dev.holdfast.CallWatch;
 import dev.holdfast.log.KeptEvent;
 import dev.holdfast.log.LiveStream;
 import dev.holdfast.log.Step;
-import dev.holdfast.session.LiveCall.Cancellation;
 import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.RequestId;

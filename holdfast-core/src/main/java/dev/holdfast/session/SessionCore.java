@@ -15,7 +15,6 @@ import dev.holdfast.log.StoreQuestion;
 import dev.holdfast.log.StoreQuestion.LeaseLostException;
 import dev.holdfast.log.Streams;
 import dev.holdfast.session.Lifecycle.Move;
-import dev.holdfast.session.LiveCall.Cancellation;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.EventKind;
 import dev.holdfast.spi.InboundMessage;

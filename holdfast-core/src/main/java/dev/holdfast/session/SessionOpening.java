@@ -131,10 +131,9 @@ public final class SessionOpening {
             Lifecycle.Move begun = core.lifecycle.returned(cluster.restoredState(), core.clock.now());
             assert !begun.leavesClosed() : "nobody knows it yet";
             core.outbox.insist(core.record.begun(step), step);
-            List<BackendSlot.User> again = remember(claim, events, step);
+            List<BackendUser> again = remember(claim, events, step);
             known.run();
-            List<? extends BackendSlot.User> turnedAway =
-                    core.revision().isEmpty() ? again : backend.returned(again, step);
+            List<? extends BackendUser> turnedAway = core.revision().isEmpty() ? again : backend.returned(again, step);
             turnedAway.forEach(user -> user.turnAway("no backend is there", step));
         });
         host.telemetry.returned(core::told, cluster.restoredState());
@@ -154,7 +153,7 @@ public final class SessionOpening {
      * Makes the session what the store has kept of it: its journal, its streams, and a definite end for every call that ran when it was
      * last in memory. Returns what waits for a fresh backend: the calls that are to be run again.
      */
-    private List<BackendSlot.User> remember(Claim claim, Map<StreamId, List<Event>> events, Step step) {
+    private List<BackendUser> remember(Claim claim, Map<StreamId, List<Event>> events, Step step) {
         claim.record().journal().forEach((key, bytes) -> remember(key, bytes, step));
         Map<StreamId, RunningCall> running = claim.record().running();
         Set<StreamId> all = new TreeSet<>(BY_AGE);
@@ -182,7 +181,7 @@ public final class SessionOpening {
         streams.confirm(streams.listening(), extension.confirmed(), step);
         Set<StreamId> interrupted = new TreeSet<>(BY_AGE);
         interrupted.addAll(running.keySet());
-        List<BackendSlot.User> again = new ArrayList<>(0);
+        List<BackendUser> again = new ArrayList<>(0);
         for (StreamId id : interrupted) {
             core.lifecycle.callStarted(host.clock.now());
             interrupt(id, Objects.requireNonNull(running.get(id)), OptionalLong.empty(), step)
@@ -300,7 +299,7 @@ public final class SessionOpening {
      * A call that is run again when the store has counted that, and the journal is here that it had then. After a restart it is counted
      * when there is a backend again: it may be long until one is needed.
      */
-    private final class NextRun implements BackendSlot.User {
+    private final class NextRun implements BackendUser {
         private final LiveCall call;
         private final RecordChange counted;
 

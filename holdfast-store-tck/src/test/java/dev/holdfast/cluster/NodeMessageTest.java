@@ -4,7 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
-import dev.holdfast.session.LiveCall.Cancellation;
+import dev.holdfast.session.Cancellation;
 import dev.holdfast.spi.Epoch;
 import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.JournalChange;
