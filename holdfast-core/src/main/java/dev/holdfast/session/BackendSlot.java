@@ -29,7 +29,8 @@ import org.slf4j.LoggerFactory;
  *                 OPENING --refused--> NEW
  *   NEW --the session is back from the store, another node has initialized it--> EMPTY
  *   EMPTY --use--> RESTORING --replayed--> SERVING
- *                  RESTORING --not reached, lost--> EMPTY, those who waited are refused; if it was begun for nobody, RESTORING for them
+ *                  RESTORING --not reached, lost--> EMPTY, those who waited are refused, unless they wait on; if it was begun for
+ *                                                   nobody, RESTORING for them
  *                  RESTORING --refused--> the session ends
  *   CONNECTED --the one before has accepted something that it lacks--> SERVING
  *   SERVING, OPENING, CONNECTED --lost--> RESTORING if somebody waits, else EMPTY
@@ -286,6 +287,11 @@ final class BackendSlot {
         core.hold(step, more);
     }
 
+    /** Whether somebody waits for a backend who is not turned away. */
+    boolean isAwaited() {
+        return core.log.look(() -> waiting.stream().anyMatch(entry -> entry.user.waitsOn()));
+    }
+
     /** Lets those who wait have the backend that is there; then it is open to all. */
     private void serve(Step step) {
         state = State.SERVING;
@@ -439,7 +445,7 @@ final class BackendSlot {
         core.log.run(step -> endRestore(restored, cause, RestoreOutcome.PUT_OFF, step));
     }
 
-    /** Ends a restore, if it is under way: what it has asked is withdrawn, and those who waited for it are refused. */
+    /** Ends a restore, if it is under way: what it has asked is withdrawn, and those who waited for it are refused, or wait on. */
     private boolean endRestore(int restored, String cause, RestoreOutcome outcome, Step step) {
         if (state != State.RESTORING || restored != latest) {
             return false;
@@ -448,10 +454,15 @@ final class BackendSlot {
         gone(restored, step);
         tell(outcome, step);
         outbound.backendLost(cause, step);
-        if (unasked && outcome == RestoreOutcome.PUT_OFF && !waiting.isEmpty()) {
+        boolean later = outcome == RestoreOutcome.PUT_OFF;
+        if (later && unasked && waiting.stream().anyMatch(entry -> !entry.user.waitsOn())) {
             restore(step);
-        } else {
-            takeAll(step).forEach(entry -> entry.user.turnAway(cause, step));
+            return true;
+        }
+        for (Waiting entry : takeAll(step)) {
+            if (!later || !entry.user.waitsOn() || !add(entry.user, step)) {
+                entry.user.turnAway(cause, step);
+            }
         }
         return true;
     }

@@ -21,6 +21,11 @@ interface BackendUser {
         return true;
     }
 
+    /** Whether it waits on where a backend cannot be had for the moment; else it is turned away then. */
+    default boolean waitsOn() {
+        return false;
+    }
+
     /** This incarnation of the backend was chosen. */
     void handedTo(int incarnation, Step step);
 

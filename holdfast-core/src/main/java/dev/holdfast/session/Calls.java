@@ -347,7 +347,12 @@ final class Calls {
 
         @Override
         public boolean wanted(Step step) {
-            return !call.answered();
+            return !call.answered() || call.waitsOn();
+        }
+
+        @Override
+        public boolean waitsOn() {
+            return call.waitsOn();
         }
 
         @Override
@@ -371,7 +376,8 @@ final class Calls {
         public void use(BackendConnection connection) {
             caller.execute(() -> {
                 for (LiveCall.Held each : handed) {
-                    if (each.request.open()) {
+                    // what goes on elsewhere has to hear that it was given up
+                    if (each.request.open() || call.goesOn()) {
                         start(connection, each);
                     }
                 }
@@ -416,7 +422,7 @@ final class Calls {
 
         @Override
         public void refused(String cause) {
-            call.requests.forEach(request -> outbound.failNow(request, cause));
+            outbound.refuse(call, cause);
             dropped();
         }
 

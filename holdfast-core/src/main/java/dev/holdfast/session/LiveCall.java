@@ -62,6 +62,8 @@ public final class LiveCall implements Call {
     private final AtomicReference<Runnable> afterwards = new AtomicReference<>(NOTHING_YET);
     private boolean rerunnable;
     private boolean again;
+    /** Whether its backend goes on with what has outlived the process before. */
+    private boolean goesOn;
     /** What its record keeps for the next run; absent where no answer of its client is kept with that. */
     private @Nullable Rerun kept;
     /** What its client answers now would get the place of an answer that is not kept. */
@@ -121,6 +123,7 @@ public final class LiveCall implements Call {
     /** It may be run again, should this process end before it, by its own request, with what its client has answered. */
     void mayBeRerun(Rerun rerun, Step step) {
         mayBeRerun(step);
+        goesOn = rerun.goesOn();
         given.addAll(rerun.answers());
         keepFor(rerun, step);
     }
@@ -142,6 +145,15 @@ public final class LiveCall implements Call {
 
     boolean rerunnable() {
         return rerunnable;
+    }
+
+    boolean goesOn() {
+        return goesOn;
+    }
+
+    /** Whether it waits for a backend for as long as it takes: for what goes on, or to tell of its end, of which no backend here knows. */
+    boolean waitsOn() {
+        return goesOn && (!answered() || requests.get(0).endsUnheard());
     }
 
     private void keepFor(@Nullable Rerun next, Step step) {
@@ -206,11 +218,11 @@ public final class LiveCall implements Call {
         core.dispatch(this, caller);
     }
 
-    /** Gives the requests that still wait into the hands of an incarnation of the backend; returns them. */
+    /** Gives the requests that an incarnation of the backend has to know of into its hands; returns them. */
     List<Held> hand(int incarnation, Step step) {
         List<Held> held = new ArrayList<>(requests.size());
         for (Request request : requests) {
-            if (request.progress == Progress.WAITING) {
+            if (request.progress == Progress.WAITING || request.endsUnheard()) {
                 held.add(request.hand(incarnation, step));
             }
         }
@@ -383,9 +395,14 @@ public final class LiveCall implements Call {
             return last;
         }
 
-        /** Begins to give the request into the hands of an incarnation of the backend. */
+        /** Whether it was given up while it was to be gone on with, and no backend knows of it. */
+        private boolean endsUnheard() {
+            return call.goesOn && holder == null && (cancelled || stopped);
+        }
+
+        /** Begins to give the request into the hands of an incarnation of the backend, be it to tell that it was given up. */
         Held hand(int next, Step step) {
-            progress = Progress.ENTERING;
+            progress = progress == Progress.WAITING ? Progress.ENTERING : progress;
             incarnation = next;
             Held held = new Held(this);
             holder = held;
@@ -515,13 +532,14 @@ public final class LiveCall implements Call {
         /** The whole message, until the backend has it. */
         private @Nullable InboundMessage message;
 
-        private CancelHook hook = NOBODY;
+        private CancelHook hook;
 
         private Held(Request request) {
             this.request = request;
             this.incarnation = request.incarnation;
             this.watch = request.watch;
             this.message = request.message;
+            this.hook = request.progress == Progress.ENTERING && !request.stopped ? NOBODY : TOLD;
         }
 
         /** Takes the message, once, for the backend. */

@@ -40,6 +40,8 @@ final class Outbound {
     /** Stands for a message that the log does not take now. */
     private static final Pending UNAVAILABLE = new Pending(null, List.of());
 
+    static final String INTERRUPTED =
+            "the server ended while this call was running; whether it had any effect is not known";
     private static final String NOT_STORED = "the response could not be stored";
 
     private final SessionCore core;
@@ -330,6 +332,11 @@ final class Outbound {
 
     void failNow(LiveCall.Request request, String cause) {
         core.log.run(step -> fail(request, cause, step));
+    }
+
+    /** No backend gets a call; one that was to be gone on with may have had an effect, whatever the cause. */
+    void refuse(LiveCall call, String cause) {
+        call.requests.forEach(request -> failNow(request, call.goesOn() ? INTERRUPTED : cause));
     }
 
     /**

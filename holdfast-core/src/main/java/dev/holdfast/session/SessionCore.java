@@ -208,7 +208,7 @@ public abstract class SessionCore {
     void continueBy(LiveCall.Held held, InboundMessage other) {
         LiveCall.Request request = held.request;
         RecordChange change = new RecordChange.CallStarted(
-                request.call.id, List.of(request.id()), Rerun.first(other).pack());
+                request.call.id, List.of(request.id()), Rerun.goingOn(other).pack());
         log.run(now -> outbox.whenOpen(now, step -> {
             if (reruns() && request.call.requests.size() == 1 && request.isHeldBy(held) && request.open()) {
                 boolean before = request.call.rerunnable();

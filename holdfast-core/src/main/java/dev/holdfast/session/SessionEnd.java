@@ -124,9 +124,9 @@ public final class SessionEnd {
     }
 
     /**
-     * Opens a fresh backend for a client that only listens: the one that was lost, or could not be reached, would be missed for ever by
-     * who sends nothing. At once the first time, then after pauses that double, each longer by up to a quarter so that sessions which
-     * lost theirs together do not come together, until one has stayed for a minute.
+     * Opens a fresh backend for a client that only listens, and for calls that wait on: the one that was lost, or could not be reached,
+     * would be missed for ever by who sends nothing. At once the first time, then after pauses that double, each longer by up to a
+     * quarter so that sessions which lost theirs together do not come together, until one has stayed for a minute.
      */
     private void revive(long now) {
         BackendSlot.Presence seen = backend.presence();
@@ -158,7 +158,7 @@ public final class SessionEnd {
 
     /** A backend that takes headers of a request along waits for a request. */
     private boolean wanted() {
-        return readers.listening()
+        return (readers.listening() || backend.isAwaited())
                 && core.host.storeWorks()
                 && !core.host.draining()
                 && !core.lifecycle.closed()

@@ -42,8 +42,6 @@ public final class SessionOpening {
     private static final long FIRST_RESTORE_MILLIS = 1_000;
     private static final long MOST_RESTORE_MILLIS = 60_000;
 
-    private static final String INTERRUPTED =
-            "the server ended while this call was running; whether it had any effect is not known";
     private static final String WITHDRAWN = "the server that asked has ended";
     private static final byte[] NOTHING = {};
     private static final Extent NEW = new Extent(0, 0);
@@ -286,7 +284,7 @@ public final class SessionOpening {
         // on the listening stream nobody can tell whose progress it was
         OptionalDouble told = stream.listening() ? OptionalDouble.empty() : goOn(stream, seen, step);
         if (rerun.isEmpty()) {
-            call.requests.forEach(request -> outbound.fail(request, INTERRUPTED, step));
+            call.requests.forEach(request -> outbound.fail(request, Outbound.INTERRUPTED, step));
             return Optional.empty();
         }
         Rerun next = rerun.get().next();
@@ -314,6 +312,11 @@ public final class SessionOpening {
         }
 
         @Override
+        public boolean waitsOn() {
+            return call.waitsOn();
+        }
+
+        @Override
         public void handedTo(int incarnation, Step step) {
             // it gets the incarnation that is there when it is counted
         }
@@ -328,6 +331,8 @@ public final class SessionOpening {
             core.outbox.whenOpen(now, step -> {
                 if (!call.answered()) {
                     core.outbox.add(counting(), step);
+                } else if (call.waitsOn()) {
+                    step.then(this::run);
                 }
             });
         }
@@ -342,7 +347,7 @@ public final class SessionOpening {
                 @Override
                 public void again(Step step) {
                     if (failure() instanceof TooLargeException) {
-                        call.requests.forEach(request -> outbound.fail(request, INTERRUPTED, step));
+                        call.requests.forEach(request -> outbound.fail(request, Outbound.INTERRUPTED, step));
                     } else {
                         count(step);
                     }
@@ -357,7 +362,7 @@ public final class SessionOpening {
                         if (unread == null) {
                             run();
                         } else {
-                            refused(INTERRUPTED);
+                            refused(Outbound.INTERRUPTED);
                         }
                     });
         }
@@ -365,13 +370,13 @@ public final class SessionOpening {
         private void run() {
             // handlers may run on the thread that dispatches: it must not be one of the store's
             if (!host.elsewhere(call::dispatch)) {
-                refused(INTERRUPTED);
+                refused(Outbound.INTERRUPTED);
             }
         }
 
         @Override
         public void refused(String cause) {
-            call.requests.forEach(request -> outbound.failNow(request, cause));
+            outbound.refuse(call, cause);
         }
     }
 

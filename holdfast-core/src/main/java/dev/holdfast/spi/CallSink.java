@@ -37,8 +37,10 @@ public interface CallSink {
 
     /**
      * Tells by which request a backend goes on with this call that is opened after a death of this process: it gets that in the place of
-     * the call's own, which may not be run again. Where the store outlives the process, the call does too then. The latest one counts.
-     * Nothing happens where the call is one of a batch, ends first, or the store never takes so large a request.
+     * the call's own, which may not be run again. Where the store outlives the process, the call does too then, and waits for such a
+     * backend as long as it may take; that gets the request also where the call was cancelled meanwhile, and hears so from
+     * {@link #onCancel} at once. The latest one counts. Nothing happens where the call is one of a batch, ends first, or the store never
+     * takes so large a request.
      *
      * @param request does no harm, however often it is sent; its id is that of the call
      */

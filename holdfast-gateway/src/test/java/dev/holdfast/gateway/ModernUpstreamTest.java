@@ -52,7 +52,7 @@ class ModernUpstreamTest {
     private Path folder;
 
     private final List<GatewayProcess> started = new ArrayList<>();
-    private final ScriptedUpstream upstream = new ScriptedUpstream();
+    private ScriptedUpstream upstream = new ScriptedUpstream();
     private volatile String state = "'status':'working'";
 
     @BeforeEach
@@ -206,6 +206,62 @@ class ModernUpstreamTest {
             assertThat(next(rest.iterator(), "data", "\"id\":2")).contains("\"text\":\"written\"");
         }
         assertThat(upstream.asked("tools/call")).hasSize(1);
+    }
+
+    /** Kills a gateway with a task while the server is away, and returns where the next one is, which has looked for the server. */
+    private URI restartedWithoutServer(HttpPeer peer, GatewayProcess gateway) throws Exception {
+        upstream.close();
+        gateway.process().destroyForcibly().waitFor();
+        URI next = gateway("--start-timeout", "1s").url();
+        for (int i = 0; i < 3; i++) {
+            assertThat(peer.at(next).call(10 + i, "ping")).contains("did not answer initialize");
+        }
+        return next;
+    }
+
+    /** The server is there again, at the same place. */
+    private void serverIsBack() {
+        upstream = new ScriptedUpstream(upstream.url().getPort());
+        script();
+    }
+
+    @Test
+    void aTaskIsGoneOnWithThoughTheServerIsAwayWhenTheGatewayComesBack() throws Exception {
+        GatewayProcess gateway = gateway();
+        HttpPeer peer = HttpPeer.connected(gateway.url());
+        String id;
+        try (Stream<String> lines = Wait.until(peer.posted(CALL)).body()) {
+            id = next(lines.iterator(), "id", "");
+            awaitLooks();
+            peer = peer.at(restartedWithoutServer(peer, gateway));
+        }
+        state = "'status':'completed','result':{'content':[{'type':'text','text':'written'}]}";
+        serverIsBack();
+
+        try (Stream<String> rest = Wait.until(peer.resumed(id)).body()) {
+            assertThat(next(rest.iterator(), "data", "\"id\":2")).contains("\"text\":\"written\"");
+        }
+        assertThat(upstream.asked("tools/call")).isEmpty();
+    }
+
+    @Test
+    void aTaskThatIsCancelledWhileTheServerIsAwayIsCancelledWhenItIsBack() throws Exception {
+        GatewayProcess gateway = gateway();
+        HttpPeer peer = HttpPeer.connected(gateway.url());
+        try (Stream<String> lines = Wait.until(peer.posted(CALL)).body()) {
+            next(lines.iterator(), "id", "");
+            awaitLooks();
+            peer = peer.at(restartedWithoutServer(peer, gateway));
+        }
+        peer.post("{'jsonrpc':'2.0','method':'notifications/cancelled','params':{'requestId':2}}");
+        serverIsBack();
+
+        Wait.until(
+                "the task is cancelled", () -> !upstream.asked("tasks/cancel").isEmpty());
+        assertThat(peer.call(20, "ping")).contains("\"result\":{}");
+        assertThat(upstream.asked("tasks/cancel"))
+                .singleElement()
+                .satisfies(cancelled -> assertThat(cancelled.header("Mcp-Name")).isEqualTo("t-1"));
     }
 
     @Test
