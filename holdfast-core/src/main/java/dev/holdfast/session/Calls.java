@@ -247,18 +247,14 @@ final class Calls {
                 outbound.lose(request, step);
             }
         }
-        core.outbox.whenOpen(step, open -> forgetInStore(call, open));
-    }
-
-    private void forgetInStore(LiveCall call, Step step) {
-        core.outbox.insist(List.of(new RecordChange.CallEnded(call.id)), step);
+        core.outbox.whenOpen(step, open -> outbound.forgetInStore(call, open));
     }
 
     /** Nobody waits any longer for the call to start. If the store should have it after all, it has ended. */
     private void dismissed(Start start, Step step) {
         notStarted(start.call, step);
         if (start.failure() == null && !core.outbox.closed()) {
-            forgetInStore(start.call, step);
+            outbound.forgetInStore(start.call, step);
         }
     }
 
@@ -271,7 +267,7 @@ final class Calls {
             boolean unanswered = call.unanswered();
             if (unanswered) {
                 notStarted(call, step);
-                forgetInStore(call, step);
+                outbound.forgetInStore(call, step);
             }
             return unanswered;
         });
@@ -453,18 +449,9 @@ final class Calls {
             return OptionalLong.empty();
         }
         LiveCall.Request request = found.get();
-        LiveCall call = request.call;
-        request.cancel(cancellation.notification(), step);
+        outbound.cancel(request, cancellation.notification(), step);
         core.requests.hear(cancellation, true, step);
-        core.requests.end(request, step);
-        if (call.answered()) {
-            forgetInStore(call, step);
-        }
-        if (call.done()) {
-            outbound.end(call, step);
-            call.stream.reader().ifPresent(step::then);
-        }
-        return OptionalLong.of(call.numberElsewhere());
+        return OptionalLong.of(request.call.numberElsewhere());
     }
 
     /** Ends the calls that have run for too long: their clients get an error, their backend is told. */

@@ -437,6 +437,25 @@ final class Outbound {
         }
     }
 
+    /** Nobody wants a request any more: it ends without an answer. */
+    void cancel(LiveCall.Request request, InboundMessage notification, Step step) {
+        LiveCall call = request.call;
+        request.cancel(notification, step);
+        core.requests.end(request, step);
+        if (call.answered()) {
+            forgetInStore(call, step);
+        }
+        if (call.done()) {
+            end(call, step);
+            call.stream.reader().ifPresent(step::then);
+        }
+    }
+
+    /** The store has a call no more among those that run. */
+    void forgetInStore(LiveCall call, Step step) {
+        core.outbox.insist(List.of(new RecordChange.CallEnded(call.id)), step);
+    }
+
     /** The log is closed: a request without an answer in it will not get one. */
     void lose(LiveCall.Request request, Step step) {
         request.close(step);

@@ -283,14 +283,26 @@ public final class SessionOpening {
         core.requests.start(call, step);
         // on the listening stream nobody can tell whose progress it was
         OptionalDouble told = stream.listening() ? OptionalDouble.empty() : goOn(stream, seen, step);
-        if (rerun.isEmpty()) {
-            call.requests.forEach(request -> outbound.fail(request, Outbound.INTERRUPTED, step));
-            return Optional.empty();
+        Optional<NextRun> nextRun = rerun.map(Rerun::next).map(next -> {
+            call.mayBeRerun(next, step);
+            call.continues(told, step);
+            return new NextRun(call, new RecordChange.CallStarted(id, running.requests(), next.pack()));
+        });
+        // a node that inherits it does not know how the connection of its client has ended
+        if (core.kind.equals(SessionRecord.CARRIER) && seen.isEmpty() && !stream.isNoted()) {
+            call.requests.forEach(request -> outbound.cancel(request, cancelled(request.id()), step));
+            return nextRun.filter(NextRun::waitsOn);
         }
-        Rerun next = rerun.get().next();
-        call.mayBeRerun(next, step);
-        call.continues(told, step);
-        return Optional.of(new NextRun(call, new RecordChange.CallStarted(id, running.requests(), next.pack())));
+        if (nextRun.isEmpty()) {
+            call.requests.forEach(request -> outbound.fail(request, Outbound.INTERRUPTED, step));
+        }
+        return nextRun;
+    }
+
+    /** Nobody can come back for what a carrier's client has no handle of: the end of its connection, with its process, has cancelled it. */
+    private InboundMessage cancelled(RequestId request) {
+        return host.messages.read(
+                host.messages.cancelled(request, "its client has gone").bytes());
     }
 
     /**

@@ -25,7 +25,7 @@ class GatewayTaskTest {
     /**
      * Has a tool that only reads, whose first run never ends; one whose runs never end; one that takes a second; one that asks for a word
      * after a second, and gives it back; one that does so in its second run, and may be repeated; one that pings after a second; one that
-     * asks for two; one whose question comes after its call was cancelled; and one that asks when it is done.
+     * asks for two; one whose question comes after its call was cancelled; and one that asks when it is done. No resource is ever read.
      */
     private static final String SERVER = """
             result() {
@@ -41,6 +41,7 @@ class GatewayTaskTest {
                 *'"method":"tools/list"'*) result '{"tools":[{"name":"read","annotations":{"readOnlyHint":true}},{"name":"recall","annotations":{"idempotentHint":true}},{"name":"write"},{"name":"ask"}]}' ;;
                 *'"name":"read"'*) echo read >> "$1"; if [ "$(grep -c read "$1")" -gt 1 ]; then result '{"content":[{"type":"text","text":"again"}]}'; fi ;;
                 *'"name":"write"'*) echo write >> "$1" ;;
+                *'"method":"resources/read"'*) late=yes; echo resource >> "$1" ;;
                 *'"name":"slow"'*) sleep 1; result '{"content":[{"type":"text","text":"slow"}]}' ;;
                 *'"name":"outside"'*)
                   result '{"content":[]}'
@@ -141,6 +142,31 @@ class GatewayTaskTest {
 
         assertThat(completed).contains("again", "\"taskId\":\"" + id + "\"");
         assertThat(noted()).containsExactly("read", "read");
+    }
+
+    @Test
+    void whatIsNoTaskHasEndedWithItsConnectionAndIsNotRunAgainBesideATask() throws Exception {
+        URI url = serving();
+        peer(url).post("tools/list", "", "");
+        CompletableFuture<?> unused = peer(url).posted("resources/read", "a://b", "'uri':'a://b'");
+        Wait.until("the server has the request", () -> noted().contains("resource"));
+        String id = peer(url).begun("read", "{}");
+
+        peer(restarted()).until(id, status("completed"));
+
+        assertThat(noted()).containsExactly("resource", "read", "read");
+    }
+
+    @Test
+    void whatIsNoTaskIsCancelledByADrain() throws Exception {
+        URI url = serving("--drain-timeout", "100ms");
+        CompletableFuture<?> unused = peer(url).posted("resources/read", "a://b", "'uri':'a://b'");
+        Wait.until("the server has the request", () -> noted().contains("resource"));
+        Process gateway = started.get(0).process();
+        gateway.destroy();
+
+        assertThat(gateway.waitFor(30, TimeUnit.SECONDS)).isTrue();
+        assertThat(noted()).containsExactly("resource", "cancelled");
     }
 
     @Test

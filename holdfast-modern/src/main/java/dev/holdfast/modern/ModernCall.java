@@ -322,7 +322,9 @@ public final class ModernCall implements ModernStream {
             // nothing counts as delivered
             return Close.BROKEN;
         }
-        if (how == Close.BROKEN || refused) {
+        // who has come back by a handle may do so again at the next server
+        boolean sentAway = how == Close.HANDOVER && call != null;
+        if (how == Close.BROKEN || sentAway || refused) {
             Call present = call;
             if (present != null && noting.get()) {
                 // nobody knows of what was noted

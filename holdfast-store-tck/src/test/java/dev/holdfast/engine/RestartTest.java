@@ -581,6 +581,30 @@ class RestartTest {
         assertThat(TestBed.resume(session, post).read()).containsExactly("error 1" + INTERRUPTED);
     }
 
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void aCallOfACarrierIsRunAgainOnlyIfSomebodyMayComeBackForIt(boolean mayComeBack) {
+        bed.backend.harmless = "tools/call";
+        session = ((Opening.Opened) TestBed.now(bed.engine.openCarrier(Wire.initialize(), "", TestBed.LIFETIME)))
+                .session();
+        Call call = TestBed.accepted(session.call(TestBed.requests(1)));
+        Connection post = new Connection(call.reader().orElseThrow());
+        call.dispatch();
+        backend().call(1).sink().send(Wire.progress("1"));
+        post.read();
+        if (mayComeBack) {
+            assertThat(TestBed.now(call.note(Wire.bytes("note")))).isTrue();
+        }
+        for (int i = 0; i < 2; i++) {
+            bed.die();
+            session = bed.find(session.id(), "").orElseThrow();
+            assertThat(backend().heard).isEqualTo(mayComeBack ? List.of("tools/call 1") : List.of());
+            assertThat(TestBed.now(session.kept(call.stream())).orElseThrow().complete())
+                    .isNotEqualTo(mayComeBack);
+            assertThat(bed.engine.stats().runningCalls()).isEqualTo(mayComeBack ? 1 : 0);
+        }
+    }
+
     @Test
     void itIsRunAgainWhenTheStoreHasCountedThat() {
         bed.backend.harmless = "tools/call";

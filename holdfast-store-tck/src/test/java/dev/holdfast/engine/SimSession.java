@@ -401,6 +401,18 @@ final class SimSession {
             // whom
             call.progress = call.stream.map(this::progressKept).orElse(0.0);
         }
+        if (carrier) {
+            running.forEach(stream -> call(stream).filter(call -> !call.noted()).ifPresent(this::left));
+        }
+    }
+
+    /** Its client has gone with the process, and cannot come back: what it had no answer to is cancelled. */
+    private void left(SimCall call) {
+        call.requests.stream()
+                .map(InboundMessage::requiredId)
+                .filter(id -> !log.answered(id))
+                .forEach(call.cancelled::add);
+        call.stream.ifPresent(this::delivered);
     }
 
     /** Whether its client knows it, and the engine does not. */
