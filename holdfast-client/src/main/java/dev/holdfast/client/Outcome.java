@@ -4,6 +4,7 @@ import dev.holdfast.client.wire.ExchangeEnd;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.EnvelopeReader;
 import dev.holdfast.spi.RequestId;
+import java.io.IOException;
 import java.net.http.HttpHeaders;
 import java.net.http.HttpRequest;
 import java.util.Optional;
@@ -83,6 +84,21 @@ public sealed interface Outcome {
     /** Whether it says that the message was not executed. */
     default boolean notExecuted() {
         return this instanceof SessionGone || this instanceof NotSent;
+    }
+
+    /**
+     * The same for a request that the server had begun before this message, by which it goes on: that this one was not executed does not
+     * say what became of the request.
+     */
+    default Outcome ofBegun(Envelope message) {
+        boolean refused = this instanceof Refused refusal && refusal.notExecuted(message);
+        if (!refused && !notExecuted()) {
+            return this;
+        }
+        String reason = this instanceof Refused refusal
+                ? "it was begun, and then refused with HTTP status " + refusal.status()
+                : "it was begun, and then the server could not be reached";
+        return new Unknown(reason, new IOException(reason), sessionLost());
     }
 
     /** Whether it says that the server has lost the session. */

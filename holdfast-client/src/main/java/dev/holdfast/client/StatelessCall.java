@@ -125,10 +125,12 @@ final class StatelessCall {
 
     private void send() {
         Envelope post;
+        boolean goesOn;
         synchronized (this) {
             if (over) {
                 return;
             }
+            goesOn = !more.isEmpty();
             post = session.request(request, more);
             posted = post.id();
         }
@@ -145,7 +147,7 @@ final class StatelessCall {
                                     .isPresent()) {
                         list(Map.of(), 1);
                     } else {
-                        finish(how);
+                        finish(goesOn ? how.ofBegun(post) : how);
                     }
                 }));
         if (isOver()) {
@@ -483,7 +485,8 @@ final class StatelessCall {
 
     /** Looks at the task. As long as the server may have it, a look that fails is repeated: the limit for the call is not set here. */
     private void look() {
-        ask(session.request("tasks/get", taskId()), (how, answer) -> {
+        Envelope look = session.request("tasks/get", taskId());
+        ask(look, (how, answer) -> {
             if (isOver()) {
                 return;
             }
@@ -497,7 +500,7 @@ final class StatelessCall {
                 pace(answer.get().bytes());
                 state(answer.get().bytes());
             } else if (bars || how instanceof Outcome.Closed) {
-                finish(how);
+                finish(how.ofBegun(look));
             } else {
                 later(Math.max(interval, PAUSE_MILLIS), this::look);
             }

@@ -54,6 +54,9 @@ public final class UpstreamBackend implements Backend, AutoCloseable {
     static final EnvelopeReader ENVELOPES = EnvelopeReader.ofServer();
     private static final Logger log = LoggerFactory.getLogger(UpstreamBackend.class);
 
+    /** Where sessions were opened so far. */
+    private final Map<URI, Server> servers = new ConcurrentHashMap<>();
+
     private final Sessions sessions;
     /** Empty where headers are forwarded: without those of its client a server could show other tools, and no call is run again. */
     private final Optional<HintedBackend> hinted;
@@ -77,8 +80,9 @@ public final class UpstreamBackend implements Backend, AutoCloseable {
                 .withRoom(knobs.budget)
                 .withDeliveryAtOnce();
         boolean forwards = !knobs.forwarded.names().isEmpty();
-        sessions = new Sessions(
-                new Server(remote, knobs.headers), new RequestRoom(knobs.budget), knobs.openTimeout, forwards, clock);
+        Server server = new Server(remote, knobs.headers);
+        servers.put(remote.uri(), server);
+        sessions = new Sessions(server, new RequestRoom(knobs.budget), knobs.openTimeout, forwards, clock);
         hinted = forwards ? Optional.empty() : Optional.of(new HintedBackend(sessions));
         backend = hinted.<Backend>map(hints -> hints).orElse(sessions);
     }
@@ -135,16 +139,16 @@ public final class UpstreamBackend implements Backend, AutoCloseable {
      */
     public void moveTo(URI url, Map<String, String> headers) {
         UpstreamBackendBuilder next = builder(url).headers(headers);
-        Server now = sessions.server;
-        if (url.equals(now.remote.uri())) {
-            now.headers = next.headers;
-            now.rules = new RepeatRules();
-        } else {
+        RemoteServer before = sessions.server.remote;
+        // one that comes back to its URL finds the sessions that are still open there
+        Server there = servers.computeIfAbsent(url, any -> {
             client.reaches(url);
-            RemoteServer before = now.remote;
             HttpResources by = before.resources().withHttp(new WatchedSender(client, url));
-            sessions.server = new Server(new RemoteServer(url, by, before.requests(), before.limits()), next.headers);
-        }
+            return new Server(new RemoteServer(url, by, before.requests(), before.limits()), next.headers);
+        });
+        there.headers = next.headers;
+        there.rules = new RepeatRules();
+        sessions.server = there;
         hinted.ifPresent(HintedBackend::renew);
     }
 
