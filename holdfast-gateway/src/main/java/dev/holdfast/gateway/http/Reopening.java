@@ -7,7 +7,10 @@ import jakarta.servlet.http.HttpServlet;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
+import java.util.Queue;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -16,6 +19,9 @@ import java.util.concurrent.atomic.AtomicInteger;
  * thread and with nothing of it read, for the next one.
  */
 public final class Reopening extends HttpServlet {
+    /** The requests of clients without sessions that a server may answer by questions. */
+    private static final Set<String> ANSWERS = Set.of("tools/call", "prompts/get", "resources/read");
+
     private static final int MOST = 1_000;
     /** Longer than a drain takes by default; many clients wait for an answer to their initialize no longer than that. */
     private static final long SECONDS = 30;
@@ -24,12 +30,21 @@ public final class Reopening extends HttpServlet {
     private final transient SessionEngine engine;
     private final transient CompletableFuture<Void> over =
             new CompletableFuture<Void>().completeOnTimeout(null, SECONDS, TimeUnit.SECONDS);
-    private final transient AtomicInteger waiting = new AtomicInteger();
+    private final transient AtomicInteger held = new AtomicInteger();
+    private final transient Queue<AsyncContext> waiting = new ConcurrentLinkedQueue<>();
 
     /** Before an endpoint of an engine that drains soon. */
     public Reopening(HttpServlet before, SessionEngine engine) {
         this.before = before;
         this.engine = engine;
+        CompletableFuture<Void> unused = over.thenRun(this::goOn);
+    }
+
+    /** In the order in which they came: a cancellation behind its call. */
+    private void goOn() {
+        for (AsyncContext next = waiting.poll(); next != null; next = waiting.poll()) {
+            next.dispatch();
+        }
     }
 
     /** Has those that wait go to what is served at their paths now; none waits any more. */
@@ -40,28 +55,32 @@ public final class Reopening extends HttpServlet {
     @Override
     protected void service(HttpServletRequest request, HttpServletResponse response)
             throws ServletException, IOException {
-        if (over.isDone() || !engine.draining() || isForBefore(request) || waiting.incrementAndGet() > MOST) {
+        if (over.isDone() || !engine.draining() || isForBefore(request) || held.incrementAndGet() > MOST) {
             before.service(request, response);
         } else {
             AsyncContext asked = request.startAsync(request, response);
             asked.setTimeout(0);
-            // one whose client has left does not go on
-            CompletableFuture<Void> unused = over.thenRun(asked::dispatch);
+            waiting.add(asked);
+            if (over.isDone()) {
+                goOn();
+            }
         }
     }
 
     /**
      * Whether it is about what goes on in the server before: what is sent in a session while calls run may be an answer that one of them
-     * waits for, and what is read there may be one that has not arrived.
+     * waits for, and what is read there may be one that has not arrived. So may be a request without a session that may bring answers.
      */
     private boolean isForBefore(HttpServletRequest request) {
         String query = request.getQueryString();
         boolean inSession =
                 request.getHeader("Mcp-Session-Id") != null || (query != null && query.contains("sessionId="));
-        String method = request.getHeader("Mcp-Method");
+        String method = String.valueOf(request.getHeader("Mcp-Method"));
         return switch (request.getMethod()) {
             case "POST" ->
-                inSession ? engine.stats().runningCalls() > 0 : method != null && method.startsWith("tasks/");
+                method.startsWith("tasks/")
+                        || ((inSession || ANSWERS.contains(method))
+                                && engine.stats().runningCalls() > 0);
             case "GET" -> inSession && engine.size() > 0;
             default -> true;
         };
