@@ -117,8 +117,8 @@ public final class IssuerKeys implements JWKSource<SecurityContext> {
         List<JWK> found = now == null ? List.of() : selector.select(now);
         if (found.isEmpty()) {
             String key = name(selector);
-            boolean pauses = attempt(Set.of(key)).equals(last);
-            if (!had || !pauses || !last.sought.contains(key)) {
+            attempt(Set.of(key));
+            if (!had || !last.sought.contains(key)) {
                 throw new KeySourceException("whether " + issuer + " has such a key is not known yet");
             }
         }
