@@ -36,8 +36,15 @@ public final class LiveCall implements Call {
     /** How often a request is given to another backend that the ones before did nothing of. */
     private static final int MOST_RETURNS = 3;
 
-    private static final Runnable NOTHING_YET = () -> {};
-    private static final Runnable NOTHING_MORE = () -> {};
+    /** Nothing is to be run when the call is over: not yet, or not any more. */
+    private enum Nothing implements Runnable {
+        YET,
+        MORE;
+
+        @Override
+        public void run() {}
+    }
+
     /** The streams of calls that came in on other nodes have numbers from here on: those of this one count from 1. */
     public static final long LEAST_NUMBER_ELSEWHERE = 1L << 32;
 
@@ -59,7 +66,7 @@ public final class LiveCall implements Call {
     List<Long> behind = List.of();
 
     private boolean over;
-    private final AtomicReference<Runnable> afterwards = new AtomicReference<>(NOTHING_YET);
+    private final AtomicReference<Runnable> afterwards = new AtomicReference<>(Nothing.YET);
     private boolean rerunnable;
     private boolean again;
     /** Whether its backend goes on with what has outlived the process before. */
@@ -285,14 +292,14 @@ public final class LiveCall implements Call {
             keepFor(null, step);
         }
         if (first) {
-            step.then(afterwards.getAndSet(NOTHING_MORE));
+            step.then(afterwards.getAndSet(Nothing.MORE));
         }
         return first;
     }
 
     @Override
     public void whenOver(Runnable task) {
-        if (!afterwards.compareAndSet(NOTHING_YET, task)) {
+        if (!afterwards.compareAndSet(Nothing.YET, task)) {
             task.run();
         }
     }
