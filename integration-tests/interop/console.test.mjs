@@ -140,6 +140,8 @@ test('a broken day: children that die, a drop, a server that does not start, and
   t.after(() => Promise.all(clients.map(client => client.close())));
   await page.waitForFunction(() => document.querySelectorAll('#children li').length === 3);
   gateway.launchers().forEach(each => process.kill(each.pid, 'SIGKILL'));
+  // a call that one is given in its last moment ends with it
+  await page.waitForFunction(() => document.querySelectorAll('#children li').length === 0);
   for (const client of clients) assert.match((await client.call('echo', { message: 'still here' })).text, /still here/);
   for (const client of clients) await happened('got a fresh backend', client.sessionId);
   const id = await open(gateway, 'leaver', undefined, undefined, '/files/mcp');
