@@ -60,6 +60,11 @@ class ManyServersTest {
                 *'"method":"slow"'*) sleep 1 ;;
                 *'"method":"brief"'*) sleep 0.1 ;;
                 *'"method":"endless"'*) sleep 300 ;;
+                *'"name":"ask"'*)
+                  asking=$id
+                  printf '{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"who?"}}\\n'
+                  continue ;;
+                *'"id":"q"'*) id=$asking ;;
               esac
               printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","who":"%s","in":"%s","server":"%s"}}\\n' \\
                 "$id" "$WHO" "$(pwd)" $$
@@ -438,6 +443,20 @@ class ManyServersTest {
             assertThat(said(idle.call(4, "who"), "server")).isNotEqualTo(child);
             assertThat(who(busy)).isEqualTo("s");
             assertThat(count(gateway.log(), "server s is served at")).isEqualTo(2);
+        }
+    }
+
+    @Test
+    void aCallThatAsksHasItsAnswersFromAServerThatIsOpenedAnew() throws IOException {
+        servers.put("s", command("s"));
+        try (Running gateway = new Running(0)) {
+            ModernPeer peer = new ModernPeer(gateway.at("s"), ModernPeer.ELICITS);
+            String asked = peer.call("ask", "{}");
+            servers.put("s", command("s", "'holdfast': {'heartbeat': '5s'}"));
+            write();
+            gateway.logs("draining: waits up to 20 s for 1 running calls");
+
+            assertThat(peer.retry("ask", "{}", asked, "Ann")).contains("\"who\":\"s\"");
         }
     }
 

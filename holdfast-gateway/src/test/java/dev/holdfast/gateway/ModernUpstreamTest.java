@@ -453,6 +453,16 @@ class ModernUpstreamTest {
         assertThat(peer.post(CALL).body()).contains("wants input and does not say which");
     }
 
+    /** That a look was not executed does not say so of the call. */
+    @Test
+    void whatBecomesOfATaskThatMayNotBeLookedAtIsNotKnown() throws Exception {
+        upstream.on("tasks/get", asked -> asked.status(403));
+
+        assertThat(HttpPeer.introduced(gateway().url(), ASKS).post(CALL).body())
+                .contains("it is not known whether the upstream has executed the request")
+                .contains("HTTP status 403");
+    }
+
     @Test
     void anAnswerThatIsBarredIsGivenAgain() throws Exception {
         state =

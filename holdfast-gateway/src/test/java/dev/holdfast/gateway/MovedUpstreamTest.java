@@ -126,6 +126,21 @@ class MovedUpstreamTest {
         }
     }
 
+    /** A mistyped URL is put back. */
+    @Test
+    void aServerThatComesBackToItsUrlHasItsSessionsStill() {
+        try (TestGateway gateway = gateway()) {
+            HttpPeer peer = peer(gateway);
+            peer.call(1, "who");
+            change(gateway, after, "old");
+            change(gateway, before, "new");
+
+            assertThat(peer.call(2, "who")).contains("before");
+            assertThat(last(before).header("Mcp-Session-Id")).isEqualTo("session-1");
+            assertThat(last(before).header("X-Token")).isEqualTo("new");
+        }
+    }
+
     /** The token may be somebody else's. */
     @Test
     void aSessionThatRefusesNewHeadersIsReplaced() {

@@ -140,6 +140,18 @@ class IssuerKeysTest {
     }
 
     @Test
+    void aKeyThatWasLookedForInVainIsDeniedHoweverLateItIsAskedAgain() throws KeySourceException {
+        IssuerKeys keys = keys("");
+        keys.begin();
+        assertNotKnown(keys, "other");
+        later();
+        Wait.until(keys.refresh());
+        later();
+
+        assertThat(found(keys, "other")).isEmpty();
+    }
+
+    @Test
     void aKeyThatIsNewIsNotDeniedInThePauseOfAnother() throws KeySourceException {
         IssuerKeys keys = keys("");
         keys.begin();
