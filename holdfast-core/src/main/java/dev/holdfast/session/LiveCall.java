@@ -48,8 +48,6 @@ public final class LiveCall implements Call {
     /** The streams of calls that came in on other nodes have numbers from here on: those of this one count from 1. */
     public static final long LEAST_NUMBER_ELSEWHERE = 1L << 32;
 
-    private static final String INITIALIZE = "initialize";
-
     private final SessionCore core;
     /** The name of the call in the log: that of its stream, where it has one of its own. */
     final StreamId id;
@@ -100,7 +98,7 @@ public final class LiveCall implements Call {
     }
 
     static boolean initializes(InboundMessage request) {
-        return request.method().equals(INITIALIZE);
+        return request.method().equals("initialize");
     }
 
     /** The number by which other nodes know it, if one has sent it here; else {@link Cancellation#ANY}. */
