@@ -76,6 +76,7 @@ public class ConformanceServer {
               'email':{'type':'string','description':'An email address'}}}
             """;
 
+    static final Duration TASK_AFTER = Duration.ofMillis(750);
     static final Executor THREADS = task -> new Thread(task).start();
     static final String CONFIRM = "{'type':'object','required':['ok'],'properties':{'ok':{'type':'boolean'}}}";
     static final String NAME = "{'type':'object','required':['name'],'properties':{'name':{'type':'string'}}}";
@@ -107,8 +108,7 @@ public class ConformanceServer {
             """;
 
     public static void main(String[] args) throws Exception {
-        // what sleeps becomes a task, where its client takes one, and a first call does not
-        EdgeOptions edge = EdgeOptions.builder().taskAfter(Duration.ofMillis(300)).build();
+        EdgeOptions edge = EdgeOptions.builder().taskAfter(TASK_AFTER).build();
         HoldfastTransportProvider provider =
                 HoldfastTransportProvider.builder().edgeOptions(edge).mcpEndpoint("/mcp").build();
         McpServer.sync(provider)
@@ -249,29 +249,30 @@ public class ConformanceServer {
                 tool("greet", texts("name"), (exchange, request) -> said("Hello, " + request.arguments().get("name") + "!")),
                 tool("slow_compute", "{'type':'object','properties':{'seconds':{'type':'number'}}}", (exchange, request) -> {
                     Object seconds = request.arguments().getOrDefault("seconds", 1);
+                    becomeTask();
                     pause((long) (1_000 * Double.parseDouble(String.valueOf(seconds))));
                     return said("Computed for " + seconds + " seconds.");
                 }),
                 tool("failing_job", NO_INPUT, (exchange, request) -> {
-                    pause(1_000);
+                    becomeTask();
                     return read("{'isError':true,'content':[" + text("The job has failed.") + "]}", CallToolResult.class);
                 }),
                 tool("protocol_error_job", NO_INPUT, (exchange, request) -> {
-                    pause(500);
+                    becomeTask();
                     throw McpError.builder(-32603).message("The job broke the protocol.").build();
                 }),
                 tool("confirm_delete", NO_INPUT, (exchange, request) -> {
-                    pause(500);
+                    becomeTask();
                     return said("Deleted, said " + name(exchange, "confirm"));
                 }),
                 tool("multi_input", NO_INPUT, (exchange, request) -> {
-                    pause(500);
+                    becomeTask();
                     CompletableFuture<Object> first = CompletableFuture.supplyAsync(() -> name(exchange, "first"), THREADS);
                     return said(name(exchange, "second") + " and " + first.join());
                 }),
                 tool("test_tool_with_task", NO_INPUT, (exchange, request) -> {
                     String name = name(exchange, "user_name");
-                    pause(500);
+                    becomeTask();
                     return said("Hello, " + name + "!");
                 }));
     }
@@ -415,6 +416,11 @@ public class ConformanceServer {
         } catch (IOException e) {
             throw new IllegalStateException(e);
         }
+    }
+
+    /** For longer than a call may take that does not become a task, where its client takes one. */
+    static void becomeTask() {
+        pause(2 * TASK_AFTER.toMillis());
     }
 
     static void pause(long millis) {
