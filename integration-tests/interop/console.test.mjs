@@ -215,7 +215,7 @@ test('a token is asked for, each sees its own, and a page of another origin ends
   await gateway.sessionsAre(2);
 });
 
-test('many sessions: pages of them, a search, and what they cost', TIMEOUT, async t => {
+test('many sessions: pages of them, a search, and what they cost', { timeout: TIMEOUT.timeout + PAIRS * 15_000 }, async t => {
   const gateway = await startGateway();
   t.after(() => gateway.stop());
   const agent = new http.Agent({ keepAlive: true, maxSockets: 16 });
