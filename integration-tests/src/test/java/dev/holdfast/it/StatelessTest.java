@@ -365,8 +365,10 @@ class StatelessTest {
 
     @Test
     void aQuickCallOfAClientThatTakesTasksIsNone() {
-        assertThat(Answer.to(call("1", TASKS, "echo", "hello")).at("/result/resultType"))
-                .isEqualTo("complete");
+        // on a busy machine not every one is quick
+        await().untilAsserted(() -> assertThat(
+                        Answer.to(call("1", TASKS, "echo", "hello")).at("/result/resultType"))
+                .isEqualTo("complete"));
     }
 
     @Test
@@ -417,10 +419,12 @@ class StatelessTest {
 
     @Test
     void aCallThatAsksBeforeItIsATaskBecomesOneWhenItGoesOn() {
-        JsonNode asked = Answer.to(call("1", ELICITS_AND_TASKS, "askFirst", "later"))
-                .json()
-                .at("/result");
-        assertThat(asked.at("/resultType").asString()).isEqualTo("input_required");
+        // on a busy machine not every one asks so early
+        JsonNode asked = await().until(
+                        () -> Answer.to(call("1", ELICITS_AND_TASKS, "askFirst", "later"))
+                                .json()
+                                .at("/result"),
+                        result -> result.at("/resultType").asString().equals("input_required"));
         assertThat(asked.has("taskId")).isFalse();
 
         JsonNode task = Answer.to(request(
