@@ -1,5 +1,7 @@
 package dev.holdfast.upstream;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import com.sun.net.httpserver.HttpHandler;
 import com.sun.net.httpserver.HttpServer;
 import dev.holdfast.ByteBudget;
@@ -46,6 +48,13 @@ final class AskedServer implements AutoCloseable {
         server.setExecutor(threads);
         server.start();
         client = http.start(uri("/"), clock);
+        // the first exchange of a client takes its time, and others are to begin before they count as silent
+        serve("/small", first -> {
+            first.sendResponseHeaders(200, 2);
+            first.getResponseBody().write("{}".getBytes(UTF_8));
+            first.close();
+        });
+        get("/small", 100, Duration.ZERO, means -> means).join();
     }
 
     /** Each HTTP client that there is. */
