@@ -191,6 +191,12 @@ class ForeignTaskTest {
         assertThat(String.valueOf(expected))
                 .contains("-32602", "Task not found")
                 .doesNotContain(expiredTask);
+
+        task = ""; // a new one, which is not over yet
+        keepAnothers();
+        for (Function<String, RawRequest> ofTask : OF_TASKS) {
+            assertThat(wire.ask(miss(Why.FOREIGN, ofTask, task, expiredTask))).isEqualTo(expected);
+        }
         assertThat(answer(get(VICTIM, task)).at("/result/status").asString())
                 .as("the task of which all of this was asked")
                 .isEqualTo("working");
