@@ -1,6 +1,7 @@
 // A browser's own EventSource: beside a Streamable HTTP client, and through a cut every second for 30 s.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { openPage, record, startBrowser } from './browser.mjs';
 import { connect, postTo } from './clients.mjs';
 import { CUTS, CuttingProxy } from './cutting-proxy.mjs';
@@ -66,11 +67,16 @@ describe('a cut every second for 30 s', { concurrency: CUTS.length }, () => {
       t.after(() => clearInterval(look));
       const begun = () => proxy.exchanges.filter(each => each.method === 'GET' && each.headAt).length;
       proxy.cutEvery(1000, by, ({ headAt }) => told === begun() && Date.now() - headAt > 250);
-      const [bursts, asked, slow] = await page.evaluate(([ms, count]) => Promise.all([
-        client.stream(ms, count),
-        client.ask(ms),
+      const telling = page.evaluate(([ms, count]) => Promise.all([
+        client.stream(count),
+        client.ask(),
         Promise.all(Array.from({ length: 10 }, () => client.call('slow', { ms, steps: 100 }))),
       ]), [CUT_MS, BURST]);
+      telling.catch(() => {}); // awaited below
+      await delay(CUT_MS);
+      await waitFor('ten cuts', () => cutsOf(proxy).length >= 10, 90_000).catch(() => {}); // told apart below
+      await page.evaluate(() => (client.enough = true));
+      const [bursts, asked, slow] = await telling;
       await proxy.calm();
       await waitFor('the page has come back from the last cut', () => record(page).then(seen => cameBack(proxy, seen))).catch(() => {}); // told apart below
       const seen = await record(page);
