@@ -77,7 +77,7 @@ test('an idle day, then a busy one: servers, sessions, streams with cursors, and
   t.after(() => Promise.all(clients.map(client => client.close())));
   for (let i = 0; i < 40; i++) await open(gateway, i % 3 ? `agent-${i}` : HOSTILE);
   const [first] = clients;
-  const slow = clients.map(client => client.call('slow', { ms: 20_000, steps: 100 }).catch(() => {}));
+  const slow = clients.map(client => client.call('slow', { ms: 120_000, steps: 600 }).catch(() => {}));
   await first.call('notify', { count: 25, tag: 'page' });
   await page.waitForFunction(() => document.querySelectorAll('#sessions tr').length === 43);
   assert.equal(await page.textContent('#range'), '1 to 43 of 43');
@@ -92,9 +92,10 @@ test('an idle day, then a busy one: servers, sessions, streams with cursors, and
   await page.keyboard.press('Enter');
   await page.waitForSelector('#streams li');
   await page.waitForFunction(() => document.querySelectorAll('#streams .cursor').length >= 2);
-  const lines = await page.$$eval('#streams svg', all => all.map(svg => svg.getAttribute('aria-label')));
-  assert.match(lines[0], /^Listening stream: events \d+ to 25, .*read up to 25/);
-  assert.ok(lines.some(line => /^Call 1\.\d+: events .*open, read up to/.test(line)), lines.join('\n'));
+  await page.waitForFunction(() => {
+    const lines = [...document.querySelectorAll('#streams svg')].map(svg => svg.getAttribute('aria-label'));
+    return /^Listening stream: events \d+ to 25, .*read up to 25/.test(lines[0]) && lines.some(line => /^Call 1\.\d+: events .*open, read up to/.test(line));
+  });
   assert.ok(!(await page.content()).includes(first.sessionId), 'a whole id is a credential');
   assert.ok((await news(page)).some(line => line.startsWith(id) && line.endsWith('opened')));
   await page.fill('#search', '');
