@@ -10,11 +10,11 @@ import { waitFor } from './wait.mjs';
 const STEPS = 5;
 /** What a server calls its tools, and which notification one of them sends. */
 const EVERYTHING = {
-  lasts: { name: 'trigger-long-running-operation', args: { duration: 1.5, steps: STEPS }, result: /completed/ },
+  lasts: { name: 'trigger-long-running-operation', args: seconds => ({ duration: seconds, steps: STEPS }), result: /completed/ },
   announces: { name: 'toggle-simulated-logging', by: 'notifications/message' },
 };
 const PLAIN = {
-  lasts: { name: 'slow', args: { ms: 1500, steps: STEPS }, result: /^done$/ },
+  lasts: { name: 'slow', args: seconds => ({ ms: 1000 * seconds, steps: STEPS }), result: /^done$/ },
   announces: { name: 'announce', by: 'notifications/tools/list_changed' },
 };
 /** What a running call comes to under a cut: it is resumed, its fate is unknown, or it is run again, for the list says that it only reads. */
@@ -38,21 +38,21 @@ describe('connect in front of other servers', { concurrency: 2 }, () => {
   for (const [name, { lasts, announces, cut }] of Object.entries(SERVERS)) {
     test(`${name}: a list, calls, notifications both ways, and a cut by ${cut.by}`, { timeout: 120_000 }, async t => {
       const { proxy, client } = await connected(t, name);
-      const call = onprogress => client.call(lasts.name, lasts.args, { onprogress });
+      const call = (seconds, onprogress) => client.call(lasts.name, lasts.args(seconds), { onprogress });
 
       assert.ok((await client.tools()).includes(lasts.name));
       await client.transport.send({ jsonrpc: '2.0', method: CHANGED });
       await waitFor('the server has taken a notification', () => proxy.exchanges.some(each => each.request?.method === CHANGED && each.status === 202));
       await client.call(announces.name);
       await waitFor('a notification of the server', () => client.received.some(each => each.method === announces.by));
-      const whole = await call();
+      const whole = await call(1.5);
       assert.match(whole.text, lasts.result);
       assert.deepEqual(whole.progress, upTo(STEPS));
 
       const seen = [];
       let running;
       await new Promise(begun => {
-        running = call(step => {
+        running = call(6, step => { // it runs for long enough to be cut
           seen.push(step);
           begun();
         }).then(({ text }) => text, failure => failure.message);
@@ -62,7 +62,7 @@ describe('connect in front of other servers', { concurrency: 2 }, () => {
       if (cut.end === 'resumed') assert.deepEqual(seen, upTo(STEPS));
       if (cut.end === 'again') assert.deepEqual(seen.slice(-STEPS), upTo(STEPS));
 
-      assert.match((await call()).text, lasts.result);
+      assert.match((await call(1.5)).text, lasts.result);
       assert.ok((await client.tools()).includes(lasts.name));
       const opened = proxy.exchanges.filter(each => each.request?.method === 'initialize' && each.status < 300);
       assert.equal(opened.length, cut.sessions);
