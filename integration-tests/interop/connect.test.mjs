@@ -152,7 +152,7 @@ describe('connect', { concurrency: 2 }, () => {
     assert.deepEqual(client.errors, []);
   });
 
-  test('kill -9 of the remote gateway in the middle of calls', { timeout: 120_000 }, async t => {
+  test('kill -9 of the remote gateway in the middle of calls', { timeout: 240_000 }, async t => {
     const { gateway, proxy } = await remote(t);
     const client = await StdioClient.to(t, proxy.url);
     for (let round = 0; round < 3; round++) {

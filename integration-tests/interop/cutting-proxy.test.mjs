@@ -73,7 +73,7 @@ proxied('a vanished client is not noticed by the server', async (proxy, get) => 
 
 proxied('an outage refuses new connections, then service returns', async (proxy, get) => {
   const { text } = await get(true);
-  proxy.outages({ serviceMs: 2000, refuseMs: 6000, by: 'rst' });
+  proxy.outages({ serviceMs: 4000, refuseMs: 6000, by: 'rst' });
   await assert.rejects(text);
   await assert.rejects(fetch(proxy.url), error => error.cause.code === 'ECONNREFUSED');
   await waitFor('service', () => proxy.serves(1500));
@@ -95,7 +95,7 @@ test('proxies that start side by side have a port each', async t => {
 
 /** `get(begun)` starts a request; with `begun` the server has answered it with a head and a first event. */
 function proxied(title, body) {
-  test(title, { timeout: 30_000 }, async t => {
+  test(title, { timeout: 60_000 }, async t => {
     const proxy = await CuttingProxy.to(server.address().port);
     t.after(() => proxy.close());
     await body(proxy, async begun => {

@@ -29,13 +29,13 @@ async function served(t, protocols) {
 
 const ECHO = ['--method', 'tools/call', '--tool-name', 'echo', '--tool-arg', 'text=hello'];
 
-test('it lists and calls tools in each era where both are served', { timeout: 120_000 }, async t => {
+test('it lists and calls tools in each era where both are served', { timeout: 240_000 }, async t => {
   const gateway = await served(t, 'both');
   for (const era of ['legacy', 'auto', 'modern']) assert.match(await inspected(t, gateway, era, ...ECHO), /hello/, era);
   assert.match(await inspected(t, gateway, 'modern', '--method', 'tools/list'), /"slow"/);
 });
 
-test('what it is told to speak is what it speaks', { timeout: 120_000 }, async t => {
+test('what it is told to speak is what it speaks', { timeout: 240_000 }, async t => {
   for (const [one, other] of [['legacy', 'modern'], ['modern', 'legacy']]) {
     const gateway = await served(t, one);
     assert.match(await inspected(t, gateway, one, ...ECHO), /hello/);

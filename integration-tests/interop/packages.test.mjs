@@ -271,7 +271,7 @@ describe('packages', { concurrency: 3 }, () => {
     const mode = async () => (await superuser('stat', '-c', '%a', there('etc/holdfast/servers.json'))).stdout.trim();
     assert.equal(await mode(), '640');
     await superuser('sh', '-c', 'echo \'{"mcpServers":{"shell":{"command":"sh","args":["/usr/local/bin/server.sh"]}}}\' >"$0"', there('etc/holdfast/servers.json'));
-    await waitFor('the server of the file is there', () => fetch(url).then(response => response.status !== 404), 10_000);
+    await waitFor('the server of the file is there', () => fetch(url).then(response => response.status !== 404), 30_000);
     const session = await open(url);
     await call(url, session);
     assert.ok(maps(first, 'var/cache/holdfast/classes.jsa'));

@@ -17,7 +17,7 @@ describe('kill -9 of a stdio child', () => {
 
   for (const flavour of CLIENTS) {
     for (const [victim, find] of Object.entries(VICTIMS)) {
-      test(`${flavour}, ${victim}: an error at once, then the next call works`, { timeout: 60_000 }, async t => {
+      test(`${flavour}, ${victim}: an error at once, then the next call works`, { timeout: 180_000 }, async t => {
         const client = await session(t, flavour);
         const call = failure(callThatLasts(client));
         await call.underWay;
@@ -36,19 +36,19 @@ describe('kill -9 of a stdio child', () => {
       });
     }
 
-    test(`${flavour}: a late answer never reaches the new child`, { timeout: 60_000 }, async t => {
+    test(`${flavour}: a late answer never reaches the new child`, { timeout: 180_000 }, async t => {
       const client = await session(t, flavour, { elicits: true });
       const questions = [];
       client.answer = () => new Promise(answer => questions.push(answer));
 
       const first = assert.rejects(client.call('trigger-elicitation-request'));
-      await waitFor('the first question', () => questions.length === 1);
+      await waitFor('the first question', () => questions.length === 1, 60_000);
       gateway.leaves().forEach(({ pid }) => killQuietly(pid));
       await first;
 
       const second = client.call('trigger-elicitation-request');
       second.catch(() => {}); // awaited below
-      await waitFor('the second question', () => questions.length === 2);
+      await waitFor('the second question', () => questions.length === 2, 60_000);
       const [old, fresh] = client.received.filter(each => each.method === 'elicitation/create').map(each => each.id);
       assert.notEqual(old, fresh);
       for (const id of [old, 0]) { // 0 is what the children call it
