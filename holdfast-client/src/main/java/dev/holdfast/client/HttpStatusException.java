@@ -31,7 +31,8 @@ public final class HttpStatusException extends IOException {
         return status;
     }
 
-    private static String shown(byte[] body) {
+    /** The beginning of what a server has sent, in characters that any log can have. */
+    static String shown(byte[] body) {
         String text = new String(body, 0, Math.min(body.length, SHOWN), UTF_8);
         return text.replaceAll("[^\\x20-\\x7e]", " ").strip();
     }

@@ -1,5 +1,7 @@
 package dev.holdfast.client;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import dev.holdfast.client.wire.ExchangeEnd;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.EnvelopeReader;
@@ -7,6 +9,7 @@ import dev.holdfast.spi.RequestId;
 import java.io.IOException;
 import java.net.http.HttpHeaders;
 import java.net.http.HttpRequest;
+import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 
@@ -55,6 +58,26 @@ public sealed interface Outcome {
                     ? Optional.of(said.message().withId(id))
                     : Optional.empty();
         }
+
+        /** The same for a request that was sent under another id: an error for what was sent is one for the request. */
+        Refused withId(Envelope sent, RequestId id) {
+            return answers(sent)
+                    ? new Refused(status, headers, error(id).orElseThrow().bytes(), request)
+                    : this;
+        }
+
+        /**
+         * What the server says of the credentials that it wants, such as the scope that is missing or where to ask for a token, on one
+         * line and behind a comma; empty where it says nothing.
+         */
+        public String challenge() {
+            List<String> challenges = headers.allValues("www-authenticate");
+            return challenges.isEmpty()
+                    ? ""
+                    : ", "
+                            + HttpStatusException.shown(
+                                    String.join(", ", challenges).getBytes(UTF_8));
+        }
     }
 
     /** The server does not have the session any more. It did not execute the message. */
@@ -90,15 +113,18 @@ public sealed interface Outcome {
      * The same for a request that the server had begun before this message, by which it goes on: that this one was not executed does not
      * say what became of the request.
      */
-    default Outcome ofBegun(Envelope message) {
-        boolean refused = this instanceof Refused refusal && refusal.notExecuted(message);
-        if (!refused && !notExecuted()) {
-            return this;
+    default Outcome ofBegun(Envelope request) {
+        if (this instanceof Refused refused && refused.notExecuted(request)) {
+            IOException said = new HttpStatusException(refused.status, refused.body);
+            String reason = "it was begun, and then refused with HTTP " + said.getMessage() + refused.challenge();
+            return new Unknown(reason, said, false);
+        } else if (this instanceof NotSent not) {
+            return new Unknown("it was begun, and what it goes on with was not sent", not.cause, false);
+        } else if (this instanceof SessionGone) {
+            String reason = "it was begun, and then its session was lost";
+            return new Unknown(reason, new IOException(reason), true);
         }
-        String reason = this instanceof Refused refusal
-                ? "it was begun, and then refused with HTTP status " + refusal.status()
-                : "it was begun, and then the server could not be reached";
-        return new Unknown(reason, new IOException(reason), sessionLost());
+        return this;
     }
 
     /** Whether it says that the server has lost the session. */

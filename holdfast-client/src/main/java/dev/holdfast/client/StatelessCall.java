@@ -147,7 +147,8 @@ final class StatelessCall {
                                     .isPresent()) {
                         list(Map.of(), 1);
                     } else {
-                        finish(goesOn ? how.ofBegun(post) : how);
+                        Outcome said = how instanceof Outcome.Refused refused ? refused.withId(post, id()) : how;
+                        finish(goesOn ? said.ofBegun(request) : said);
                     }
                 }));
         if (isOver()) {
@@ -485,8 +486,7 @@ final class StatelessCall {
 
     /** Looks at the task. As long as the server may have it, a look that fails is repeated: the limit for the call is not set here. */
     private void look() {
-        Envelope look = session.request("tasks/get", taskId());
-        ask(look, (how, answer) -> {
+        ask(session.request("tasks/get", taskId()), (how, answer) -> {
             if (isOver()) {
                 return;
             }
@@ -500,7 +500,7 @@ final class StatelessCall {
                 pace(answer.get().bytes());
                 state(answer.get().bytes());
             } else if (bars || how instanceof Outcome.Closed) {
-                finish(how.ofBegun(look));
+                finish(how.ofBegun(request));
             } else {
                 later(Math.max(interval, PAUSE_MILLIS), this::look);
             }

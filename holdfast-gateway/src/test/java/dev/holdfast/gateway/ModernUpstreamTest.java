@@ -17,7 +17,9 @@ import java.io.OutputStream;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpResponse;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
@@ -36,6 +38,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** A gateway for clients with sessions, in front of an upstream that speaks 2026-07-28 only, and makes tasks of calls. */
 @Timeout(120)
@@ -57,7 +61,11 @@ class ModernUpstreamTest {
 
     @BeforeEach
     void script() {
-        upstream.on("initialize", asked -> refused(asked, 400, -32022))
+        script(upstream);
+    }
+
+    private void script(ScriptedUpstream server) {
+        server.on("initialize", asked -> refused(asked, 400, -32022))
                 .on(
                         "server/discover",
                         asked -> complete(
@@ -456,11 +464,94 @@ class ModernUpstreamTest {
     /** That a look was not executed does not say so of the call. */
     @Test
     void whatBecomesOfATaskThatMayNotBeLookedAtIsNotKnown() throws Exception {
-        upstream.on("tasks/get", asked -> asked.status(403));
+        upstream.on("tasks/get", asked -> {
+            asked.exchange().getResponseHeaders().set("WWW-Authenticate", "Bearer scope=\"tasks\"");
+            asked.status(403);
+        });
 
         assertThat(HttpPeer.introduced(gateway().url(), ASKS).post(CALL).body())
                 .contains("it is not known whether the upstream has executed the request")
-                .contains("HTTP status 403");
+                .contains("HTTP status 403, Bearer scope=\\\"tasks\\\"");
+    }
+
+    private Path serving(ScriptedUpstream server) throws IOException {
+        Path fresh = Files.writeString(
+                folder.resolve("fresh"), TestJson.of("{'mcpServers':{'s':{'url':'" + server.url() + "'}}}"));
+        return Files.move(fresh, folder.resolve("servers.json"), StandardCopyOption.ATOMIC_MOVE);
+    }
+
+    private void move(URI url, ScriptedUpstream next) throws IOException {
+        serving(next);
+        Wait.until("sessions begin at the next one", () -> {
+            HttpPeer.connected(url).delete();
+            return !next.asked("server/discover").isEmpty();
+        });
+    }
+
+    @Test
+    void aCallThatItsServerHasReadRunsNowhereElseThoughThatRefusesItOnceItHasMoved() throws Exception {
+        CountDownLatch moved = new CountDownLatch(1);
+        upstream.on("tools/call", asked -> {
+            Wait.until(moved);
+            refused(asked, 403, -32001);
+        });
+        try (ScriptedUpstream next = new ScriptedUpstream();
+                TestGateway gateway =
+                        TestGateway.demo("--config", serving(upstream).toString())) {
+            script(next);
+            next.on("tools/call", asked -> complete(asked, "'content':[]"));
+            URI url = gateway.url().resolve("/s/mcp");
+            CompletableFuture<HttpResponse<Stream<String>>> called =
+                    HttpPeer.introduced(url, ASKS).posted(CALL);
+            Wait.until("it is called", () -> !upstream.asked("tools/call").isEmpty());
+            move(url, next);
+            moved.countDown();
+
+            assertThat(Wait.until(called).body()).anyMatch(line -> line.contains("this server speaks 2026-07-28"));
+            assertThat(next.asked("tools/call")).isEmpty();
+        } finally {
+            moved.countDown();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void aCallThatWasBegunRunsNowhereElseThoughItsServerRefusesTheRestOfItOnceItHasMoved(boolean withError)
+            throws Exception {
+        upstream.on("tools/call", asked -> {
+            if (!asked.body().contains("requestState")) {
+                answered(
+                        asked,
+                        "'resultType':'input_required','requestState':'s-1','inputRequests':{'k':{'method':"
+                                + "'elicitation/create','params':{'message':'who?'}}}");
+            } else if (withError) {
+                refused(asked, 403, -32001);
+            } else {
+                asked.status(403);
+            }
+        });
+        try (ScriptedUpstream next = new ScriptedUpstream();
+                TestGateway gateway =
+                        TestGateway.demo("--config", serving(upstream).toString())) {
+            script(next);
+            next.on("tools/call", asked -> complete(asked, "'content':[]"));
+            URI url = gateway.url().resolve("/s/mcp");
+            HttpPeer peer = HttpPeer.introduced(url, ASKS);
+            try (Stream<String> lines = Wait.until(peer.posted(CALL)).body()) {
+                Iterator<String> stream = lines.iterator();
+                String question = question(stream);
+                move(url, next);
+
+                peer.post("{'jsonrpc':'2.0','id':" + question + ",'result':{'action':'decline'}}");
+
+                assertThat(next(stream, "data", "\"id\":2"))
+                        .contains(
+                                withError
+                                        ? "this server speaks 2026-07-28"
+                                        : "it is not known whether the upstream has executed the request");
+            }
+            assertThat(next.asked("tools/call")).isEmpty();
+        }
     }
 
     @Test

@@ -1,7 +1,5 @@
 package dev.holdfast.upstream;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import dev.holdfast.client.HttpStatusException;
 import dev.holdfast.client.NotTakenException;
 import dev.holdfast.client.Outcome;
@@ -13,7 +11,6 @@ import dev.holdfast.spi.InboundMessage;
 import dev.holdfast.spi.OutboundMessage;
 import java.net.URI;
 import java.security.cert.CertificateException;
-import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 
@@ -49,7 +46,7 @@ final class UpstreamErrors {
     /** The same as a phrase. */
     static Optional<String> text(Outcome outcome) {
         if (outcome instanceof Outcome.Refused refused) {
-            return Optional.of("the upstream answered with HTTP status " + refused.status() + challenge(refused)
+            return Optional.of("the upstream answered with HTTP status " + refused.status() + refused.challenge()
                     + redirect(refused));
         }
         if (outcome instanceof Outcome.SessionGone) {
@@ -87,14 +84,6 @@ final class UpstreamErrors {
         return outcome instanceof Outcome.Unknown unknown && !unknown.sessionGone()
                 ? Optional.of("it is not known whether the upstream has got it")
                 : Optional.empty();
-    }
-
-    /** What the upstream says of the credentials that it wants: the scope that is missing, or where to ask for a token. */
-    private static String challenge(Outcome.Refused refused) {
-        List<String> challenges = refused.headers().allValues("www-authenticate");
-        return challenges.isEmpty()
-                ? ""
-                : ", " + LogText.of(String.join(", ", challenges).getBytes(UTF_8));
     }
 
     /** Where a redirect leads, without what may be secret in a URL; empty if the answer is none. */

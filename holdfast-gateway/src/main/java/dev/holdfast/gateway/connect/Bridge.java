@@ -1,7 +1,5 @@
 package dev.holdfast.gateway.connect;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import dev.holdfast.client.NotTakenException;
 import dev.holdfast.client.Outcome;
 import dev.holdfast.client.RemoteServer;
@@ -14,14 +12,12 @@ import dev.holdfast.gateway.process.LineReader;
 import dev.holdfast.json.Envelope;
 import dev.holdfast.json.EnvelopeReader;
 import dev.holdfast.json.JsonRpc;
-import dev.holdfast.json.backend.LogText;
 import java.io.BufferedOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.time.Duration;
-import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -289,7 +285,7 @@ public final class Bridge {
 
         private static String refusal(Outcome.Refused refused) {
             if (wantsCredentials(refused)) {
-                return "the server wants other credentials (status " + refused.status() + challenge(refused)
+                return "the server wants other credentials (status " + refused.status() + refused.challenge()
                         + "): see --header and --header-file";
             }
             String elsewhere = refused.headers()
@@ -297,14 +293,6 @@ public final class Bridge {
                     .map(url -> ", and names " + url)
                     .orElse("");
             return "the server refused the request with status " + refused.status() + elsewhere;
-        }
-
-        /** What the server says of the credentials that it wants: the scope that is missing, or where to ask for a token. */
-        private static String challenge(Outcome.Refused refused) {
-            List<String> challenges = refused.headers().allValues("www-authenticate");
-            return challenges.isEmpty()
-                    ? ""
-                    : ", " + LogText.of(String.join(", ", challenges).getBytes(UTF_8));
         }
 
         private static String reason(Outcome outcome) {
