@@ -528,23 +528,21 @@ public final class LiveCall implements Call {
      * by any thread.
      */
     static final class Held implements CallSink {
-        private static final CancelHook NOBODY = notification -> {};
-        private static final CancelHook TOLD = notification -> {};
-
         final Request request;
         final int incarnation;
         final CallWatch watch;
         /** The whole message, until the backend has it. */
         private @Nullable InboundMessage message;
 
-        private CancelHook hook;
+        /** Nothing once it was told, or is too late to be set. */
+        private @Nullable CancelHook hook;
 
         private Held(Request request) {
             this.request = request;
             this.incarnation = request.incarnation;
             this.watch = request.watch;
             this.message = request.message;
-            this.hook = request.progress == Progress.ENTERING && !request.stopped ? NOBODY : TOLD;
+            this.hook = request.progress == Progress.ENTERING && !request.stopped ? notification -> {} : null;
         }
 
         /** Takes the message, once, for the backend. */
@@ -561,21 +559,24 @@ public final class LiveCall implements Call {
 
         @Override
         public void onCancel(CancelHook next) {
-            if (swap(next) == TOLD) {
+            if (swap(next) == null) {
                 next.cancelled(request.cancellation);
             }
         }
 
         /** Sets the hook, unless one was told already; returns the one before. */
-        private synchronized CancelHook swap(CancelHook next) {
+        private synchronized @Nullable CancelHook swap(@Nullable CancelHook next) {
             CancelHook last = hook;
-            hook = last == TOLD ? TOLD : next;
+            hook = last == null ? null : next;
             return last;
         }
 
         private void cancelled(Optional<InboundMessage> notification) {
             try {
-                swap(TOLD).cancelled(notification);
+                CancelHook last = swap(null);
+                if (last != null) {
+                    last.cancelled(notification);
+                }
             } catch (Throwable e) {
                 logger.error("session {}: a call could not be cancelled", request.call.core.shortId(), e);
             }
