@@ -504,7 +504,7 @@ class ManyServersTest {
     private void change(TestGateway gateway, ScriptedUpstream upstream, int number) throws IOException {
         servers.put("command", command(String.valueOf(number)));
         servers.put("knob", command("knob", "'holdfast': {'heartbeat': '" + (number + 5) + "s'}"));
-        servers.put("far", "{'url': '" + upstream.url() + "', 'headers': {'X-Key': '" + number + "'}}");
+        servers.put("far", "{'url': '" + upstream.url() + "?" + number + "', 'headers': {'X-Key': '" + number + "'}}");
         servers.put("passing-" + number, command("passing"));
         servers.remove("passing-" + (number - 1));
         write();

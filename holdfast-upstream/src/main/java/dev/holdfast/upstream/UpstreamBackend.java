@@ -18,8 +18,11 @@ import dev.holdfast.spi.ListeningSink;
 import dev.holdfast.spi.OutboundMessage;
 import java.net.URI;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.WeakHashMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
@@ -54,8 +57,8 @@ public final class UpstreamBackend implements Backend, AutoCloseable {
     static final EnvelopeReader ENVELOPES = EnvelopeReader.ofServer();
     private static final Logger log = LoggerFactory.getLogger(UpstreamBackend.class);
 
-    /** Where sessions were opened so far. */
-    private final Map<URI, Server> servers = new ConcurrentHashMap<>();
+    /** Where sessions are opened now, and where they were for as long as some are open there. */
+    private final Set<Server> servers = Collections.newSetFromMap(new WeakHashMap<>());
 
     private final Sessions sessions;
     /** Empty where headers are forwarded: without those of its client a server could show other tools, and no call is run again. */
@@ -81,7 +84,7 @@ public final class UpstreamBackend implements Backend, AutoCloseable {
                 .withDeliveryAtOnce();
         boolean forwards = !knobs.forwarded.names().isEmpty();
         Server server = new Server(remote, knobs.headers);
-        servers.put(remote.uri(), server);
+        servers.add(server);
         sessions = new Sessions(server, new RequestRoom(knobs.budget), knobs.openTimeout, forwards, clock);
         hinted = forwards ? Optional.empty() : Optional.of(new HintedBackend(sessions));
         backend = hinted.<Backend>map(hints -> hints).orElse(sessions);
@@ -137,19 +140,25 @@ public final class UpstreamBackend implements Backend, AutoCloseable {
      * @param url as that of {@link #builder}
      * @param headers as those of {@link UpstreamBackendBuilder#headers}
      */
-    public void moveTo(URI url, Map<String, String> headers) {
+    public synchronized void moveTo(URI url, Map<String, String> headers) {
         UpstreamBackendBuilder next = builder(url).headers(headers);
-        RemoteServer before = sessions.server.remote;
         // one that comes back to its URL finds the sessions that are still open there
-        Server there = servers.computeIfAbsent(url, any -> {
-            client.reaches(url);
-            HttpResources by = before.resources().withHttp(new WatchedSender(client, url));
-            return new Server(new RemoteServer(url, by, before.requests(), before.limits()), next.headers);
-        });
+        Server there = servers.stream()
+                .filter(server -> server.remote.uri().equals(url))
+                .findAny()
+                .orElseGet(() -> another(url, next.headers));
+        servers.add(there);
         there.headers = next.headers;
         there.rules = new RepeatRules();
         sessions.server = there;
         hinted.ifPresent(HintedBackend::renew);
+    }
+
+    private Server another(URI url, Map<String, String> headers) {
+        client.reaches(url);
+        RemoteServer before = sessions.server.remote;
+        HttpResources by = before.resources().withHttp(new WatchedSender(client, url));
+        return new Server(new RemoteServer(url, by, before.requests(), before.limits()), headers);
     }
 
     /**
@@ -249,12 +258,6 @@ public final class UpstreamBackend implements Backend, AutoCloseable {
         private void keep(Server at, String id, Successor next) {
             at.successors.put(id, next);
             Future<?> unused = clock.schedule(() -> at.successors.remove(id, next), KEPT_SECONDS, TimeUnit.SECONDS);
-        }
-
-        /** None where headers are forwarded: a process that was started again does not have those of the call. */
-        @Override
-        public boolean mayBeRerun(InboundMessage request, String principal) {
-            return !forwards && server.rules.harmless(principal, request);
         }
 
         /** What it sends without being asked must not come once for each node. */
