@@ -297,7 +297,8 @@ final class Service {
     }
 
     /**
-     * Becomes what is asked for: sessions that begin, or come back, have the new server, and those that are there go on with theirs.
+     * Becomes what is asked for: sessions that begin, or come back, have the new server, and those that are there go on with theirs;
+     * where only its headers are others, all send those.
      *
      * @throws GatewayException if that cannot be here; then nothing has changed
      */

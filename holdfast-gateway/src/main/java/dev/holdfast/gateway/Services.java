@@ -236,10 +236,14 @@ final class Services {
         }
 
         private void become(Service now, ServeOptions options) {
-            boolean changes = !now.options().server().equals(options.server());
+            ServerChoice before = now.options().server();
             now.become(options);
-            if (changes) {
-                log.info("server {} has changed: sessions that begin have the new one", name);
+            if (!options.server().equals(before)) {
+                boolean onlyHeaders = options.server() instanceof ServerChoice.Upstream
+                        && options.server().identity().equals(before.identity());
+                String who =
+                        onlyHeaders ? "all its sessions send the new headers" : "sessions that begin have the new one";
+                log.info("server {} has changed: {}", name, who);
             }
         }
 
