@@ -7,18 +7,23 @@ import jakarta.servlet.http.HttpServlet;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
+import java.util.Optional;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Stands before a server that drains and is opened anew. What only that one can answer goes to it; what it would refuse waits, on no
  * thread and with nothing of it read, for the next one.
  */
 public final class Reopening extends HttpServlet {
+    private static final Logger log = LoggerFactory.getLogger(Reopening.class);
+
     /** The requests of clients without sessions that a server may answer by questions. */
     private static final Set<String> ANSWERS = Set.of("tools/call", "prompts/get", "resources/read");
 
@@ -40,10 +45,14 @@ public final class Reopening extends HttpServlet {
         CompletableFuture<Void> unused = over.thenRun(this::goOn);
     }
 
-    /** In the order in which they came: a cancellation behind its call. */
+    /** They are dispatched in the order in which they came. */
     private void goOn() {
         for (AsyncContext next = waiting.poll(); next != null; next = waiting.poll()) {
-            next.dispatch();
+            try {
+                next.dispatch();
+            } catch (IllegalStateException e) {
+                log.debug("a client has left that waited for a server to be opened anew: {}", e.toString());
+            }
         }
     }
 
@@ -69,13 +78,13 @@ public final class Reopening extends HttpServlet {
 
     /**
      * Whether it is about what goes on in the server before: what is sent in a session while calls run may be an answer that one of them
-     * waits for, and what is read there may be one that has not arrived. So may be a request without a session that may bring answers.
+     * waits for, and what is read there may be one that has not arrived. A request without a session may bring such answers too.
      */
     private boolean isForBefore(HttpServletRequest request) {
         String query = request.getQueryString();
         boolean inSession =
                 request.getHeader("Mcp-Session-Id") != null || (query != null && query.contains("sessionId="));
-        String method = String.valueOf(request.getHeader("Mcp-Method"));
+        String method = Optional.ofNullable(request.getHeader("Mcp-Method")).orElse("");
         return switch (request.getMethod()) {
             case "POST" ->
                 method.startsWith("tasks/")
