@@ -98,13 +98,11 @@ async function callsPerSecond(client, session) {
 /** The body up to the first event that has this in it; the id of the last event with one. */
 async function until(body, wanted) {
   let all = '';
-  body.setEncoding('utf8');
-  while (!all.includes(wanted)) {
-    const chunk = body.read();
-    if (chunk === null) await once(body, 'readable');
-    else all += chunk;
+  for await (const chunk of body.setEncoding('utf8').iterator({ destroyOnReturn: false })) {
+    all += chunk;
+    if (all.includes(wanted)) return /^id: ?(.*)$/m.exec(all.slice(all.lastIndexOf('id:')))[1];
   }
-  return /^id: ?(.*)$/m.exec(all.slice(all.lastIndexOf('id:')))[1];
+  throw new Error(`the stream has ended without ${wanted}: ${all}`);
 }
 
 /** Milliseconds from the cut of a call's stream to its next event on a fresh connection, which was sent meanwhile. */
@@ -124,23 +122,29 @@ async function resumed(client, session) {
   return took;
 }
 
-const served = await Promise.all([[], ['--tls-cert', cert, '--tls-key', key]].map(async flags => {
+const gateways = [];
+
+/** Starts a gateway; resolves to its port. */
+async function serve(...flags) {
   const gateway = spawn(holdfast, ['serve', '--port', '0', '--store', 'memory', ...flags], { cwd: folder });
+  gateways.push(gateway);
   let said = '';
-  gateway.stderr.on('data', chunk => (said += chunk));
-  gateway.stdout.on('data', chunk => (said += chunk));
+  for (const output of [gateway.stderr, gateway.stdout]) output.on('data', chunk => (said += chunk));
   while (!/listens on \S+:(\d+)\//.test(said)) {
     if (gateway.exitCode !== null) throw new Error(said);
     await new Promise(resolve => setTimeout(resolve, 50));
   }
-  return { gateway, port: Number(/listens on \S+:(\d+)\//.exec(said)[1]) };
-}));
+  return Number(/listens on \S+:(\d+)\//.exec(said)[1]);
+}
+
 const rates = Object.fromEntries(Object.keys(ways).map(way => [way, []]));
 const returns = Object.fromEntries(Object.keys(ways).map(way => [way, []]));
 try {
+  const plain = await serve();
+  const secured = await serve('--tls-cert', cert, '--tls-key', key);
   const clients = {};
   for (const [way, { tls, open }] of Object.entries(ways)) {
-    const client = open(served[tls ? 1 : 0].port);
+    const client = open(tls ? secured : plain);
     clients[way] = { client, session: await opened(client) };
   }
   for (let round = -3; round < rounds; round++) {
@@ -157,7 +161,7 @@ try {
   }
   Object.values(clients).forEach(({ client }) => client.close());
 } finally {
-  for (const { gateway } of served) {
+  for (const gateway of gateways.filter(each => each.exitCode === null)) {
     gateway.kill('SIGTERM');
     await once(gateway, 'exit');
   }

@@ -141,7 +141,7 @@ test('a broken day: children that die, a drop, a server that does not start, and
   t.after(() => Promise.all(clients.map(client => client.close())));
   await page.waitForFunction(() => document.querySelectorAll('#children li').length === 3);
   gateway.launchers().forEach(each => process.kill(each.pid, 'SIGKILL'));
-  // for they listen; a call that a child is given in its last moment would end with it
+  // each listens, and so gets a fresh child without a call; a call that a dying child is given ends with it
   for (const client of clients) await happened('got a fresh backend', client.sessionId);
   for (const client of clients) assert.match((await client.call('echo', { message: 'still here' })).text, /still here/);
   const id = await open(gateway, 'leaver', undefined, undefined, '/files/mcp');
