@@ -48,9 +48,11 @@ export class Load {
   async end() {
     this.#busy = false;
     await Promise.all(this.#workers);
-    await this.#client.call('notify', { count: 1, tag: 'last' });
+    let tag;
+    const last = () => this.#client.call('notify', { count: 1, tag: (tag = `last-${++count}`) });
+    await waitFor('a last call is answered', () => last().then(() => true, () => false), BACK_MS);
     const { logs } = this.#client;
-    await waitFor('the last notification', () => logs.includes('last#1'), BACK_MS);
+    await waitFor('the last notification', () => logs.includes(`${tag}#1`), BACK_MS);
     const told = this.#with('notify', 'finished').flatMap(({ args }) => notesOf(args));
     await waitFor('every notification', () => told.every(note => logs.includes(note))).catch(() => {}); // told apart below
   }
