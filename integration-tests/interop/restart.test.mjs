@@ -80,7 +80,11 @@ const SPRING = {
     exitCode: 143, // as every JVM that nobody tells another
     start: async () => {
       await buildSpringExample();
-      return startSpringExample({ more: 'spring/LoadTools.java', properties: { 'holdfast.store.type': 'rocksdb' } });
+      const begun = Date.now();
+      const server = await startSpringExample({ more: 'spring/LoadTools.java', properties: { 'holdfast.store.type': 'rocksdb' } });
+      // where a start takes long, less of the time in which a client tries twice is left to the pause
+      const left = 1.5 * SPRING_RETRY_MS - (Date.now() - begun);
+      return Object.assign(server, { pauseMs: Math.max(0, Math.min(SPRING_PAUSE_MS, left)) });
     },
   },
 };
@@ -104,7 +108,7 @@ function restart(servers, end, { retries, rounds, end: endOnce, mayBeEarly }) {
       const clients = await Promise.all(CLIENTS.map(flavour => connect(flavour, server.url)));
       t.after(() => Promise.all(clients.map(client => client.close())));
       const loads = clients.map(client => new Load(client, tools));
-      const restarts = await series(server, { rounds, backMs, pauseMs, endOnce: () => endOnce(server, exitCode), mayBeEarly });
+      const restarts = await series(server, { rounds, backMs, pauseMs: server.pauseMs ?? pauseMs, endOnce: () => endOnce(server, exitCode), mayBeEarly });
       await Promise.all(loads.map(load => load.end()));
       await Promise.all(clients.map(client => client.end())); // before the sums, in which nobody sees that connections end
 
@@ -161,7 +165,7 @@ async function series(server, { rounds, backMs, pauseMs, endOnce, mayBeEarly }) 
     await server.restart();
     const took = Date.now() - endedAt;
     restarts.push({ at: endedAt, took });
-    early = mayBeEarly && !early && took < backMs / 2;
+    early = mayBeEarly && !early && took < backMs / 4;
     const untilReturn = endedAt + backMs - Date.now();
     if (round + 1 === rounds) await delay(BEGIN_MS);
     else await delay(early ? untilReturn + Math.random() * EARLY_MS : backMs + 200 + Math.random() * 1500);
