@@ -32,8 +32,8 @@ const STATELESS_SERVERS = {
 const TASKS = { 'io.modelcontextprotocol/tasks': {} };
 
 /**
- * Calls that the suite gives up after half a second, or that must not become tasks, with the capabilities that it sends, to the letter: over
- * stdio each set of capabilities has a process of its own.
+ * Calls that the suite gives up after half a second, or that must not become tasks, with the capabilities that it sends, to the letter:
+ * over stdio each set of capabilities has a process of its own.
  */
 const HURRIED = [
   ['test_streaming_elicitation', { elicitation: {} }],
