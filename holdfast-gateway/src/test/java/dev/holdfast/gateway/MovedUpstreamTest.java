@@ -8,6 +8,7 @@ import dev.holdfast.gateway.ScriptedUpstream.Asked;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
+import java.net.URI;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -44,12 +45,15 @@ class MovedUpstreamTest {
     }
 
     private void write(ScriptedUpstream server, String token) {
+        write(server.url(), token);
+    }
+
+    private void write(URI server, String token) {
         Path fresh = folder.resolve("new");
         try {
             Files.writeString(
                     fresh,
-                    TestJson.of("{'mcpServers':{'s':{'url':'" + server.url() + "','headers':{'X-Token':'" + token
-                            + "'}}}}"));
+                    TestJson.of("{'mcpServers':{'s':{'url':'" + server + "','headers':{'X-Token':'" + token + "'}}}}"));
             Files.move(fresh, folder.resolve("servers.json"), StandardCopyOption.ATOMIC_MOVE);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
@@ -312,6 +316,34 @@ class MovedUpstreamTest {
 
             Wait.until("the gateway listens again", () -> after.asked("GET").size() > heardThere);
             heard.body().close();
+        }
+    }
+
+    @Test
+    void aSessionOverHttpSseGoesOnWhereItIsAndThenWhereTheServerIs() {
+        String call =
+                "{'jsonrpc':'2.0','id':%d,'method':'tools/call','params':{'name':'echo','arguments':{'text':'hello'}}}";
+        TestGateway old = TestGateway.demo();
+        try (old;
+                TestGateway next = TestGateway.demo()) {
+            write(old.url().resolve("/sse"), "any");
+            try (TestGateway gateway =
+                    TestGateway.demo("--config", folder.resolve("servers.json").toString())) {
+                HttpPeer peer = peer(gateway);
+                assertThat(peer.post(call.formatted(2)).body()).contains("hello");
+                write(next.url().resolve("/sse"), "any");
+                Wait.until("sessions begin at the next one", () -> {
+                    peer(gateway).post(call.formatted(2));
+                    return next.gateway.engine().size() > 0;
+                });
+                int others = next.gateway.engine().size();
+
+                assertThat(peer.post(call.formatted(3)).body()).contains("hello");
+                assertThat(next.gateway.engine().size()).isEqualTo(others);
+                old.close();
+                assertThat(peer.post(call.formatted(4)).body()).contains("hello");
+                assertThat(next.gateway.engine().size()).isGreaterThan(others);
+            }
         }
     }
 
