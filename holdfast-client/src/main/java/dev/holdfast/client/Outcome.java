@@ -9,7 +9,6 @@ import dev.holdfast.spi.RequestId;
 import java.io.IOException;
 import java.net.http.HttpHeaders;
 import java.net.http.HttpRequest;
-import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 
@@ -71,12 +70,14 @@ public sealed interface Outcome {
          * line and behind a comma; empty where it says nothing.
          */
         public String challenge() {
-            List<String> challenges = headers.allValues("www-authenticate");
-            return challenges.isEmpty()
-                    ? ""
-                    : ", "
-                            + HttpStatusException.shown(
-                                    String.join(", ", challenges).getBytes(UTF_8));
+            String challenges = String.join(", ", headers.allValues("www-authenticate"));
+            return challenges.isEmpty() ? "" : ", " + HttpStatusException.shown(challenges.getBytes(UTF_8));
+        }
+
+        /** For people: the status, and the {@link #challenge}. The rest may hold keys, as the path of a URL does. */
+        @Override
+        public String toString() {
+            return "HTTP status " + status + challenge();
         }
     }
 
@@ -115,9 +116,8 @@ public sealed interface Outcome {
      */
     default Outcome ofBegun(Envelope request) {
         if (this instanceof Refused refused && refused.notExecuted(request)) {
-            IOException said = new HttpStatusException(refused.status, refused.body);
-            String reason = "it was begun, and then refused with HTTP " + said.getMessage() + refused.challenge();
-            return new Unknown(reason, said, false);
+            IOException cause = new HttpStatusException(refused.status, refused.body);
+            return new Unknown("it was begun, and then refused with " + refused, cause, false);
         } else if (this instanceof NotSent not) {
             return new Unknown("it was begun, and what it goes on with was not sent", not.cause, false);
         } else if (this instanceof SessionGone) {

@@ -546,7 +546,7 @@ final class StatelessSession extends ServerSession {
                         : FIRST_PAUSE_MILLIS << Math.min(failures++, MOST_DOUBLINGS);
             }
             if (unheard) {
-                stream.changes.forEach(change -> unheard(change, outcome));
+                stream.changes.forEach(change -> unheard(stream, change, outcome));
                 if (refused && !closed()) {
                     watch.failed(
                             new IOException("the server does not tell of changes, which it has promised: " + outcome));
@@ -561,9 +561,12 @@ final class StatelessSession extends ServerSession {
         }
 
         /** A change was not taken: the server has said so, or nobody knows. */
-        private void unheard(Change change, Outcome outcome) {
+        private void unheard(Stream stream, Change change, Outcome outcome) {
             if (outcome instanceof Outcome.Done) {
                 change.answer(error(JsonRpc.SERVER_ERROR, "the server does not tell of changes"));
+            } else if (outcome instanceof Outcome.Refused refused) {
+                change.outcome.complete(
+                        refused.withId(stream.request, change.request.id().orElseThrow()));
             } else {
                 change.outcome.complete(outcome);
             }

@@ -534,7 +534,7 @@ public final class LiveCall implements Call {
         /** The whole message, until the backend has it. */
         private @Nullable InboundMessage message;
 
-        /** Nothing once it was told, or is too late to be set. */
+        /** Null once it was told, and where its request was over before one could be set. */
         private @Nullable CancelHook hook;
 
         private Held(Request request) {

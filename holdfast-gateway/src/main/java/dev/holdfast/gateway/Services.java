@@ -241,8 +241,9 @@ final class Services {
             if (!options.server().equals(before)) {
                 boolean onlyHeaders = options.server() instanceof ServerChoice.Upstream
                         && options.server().identity().equals(before.identity());
-                String who =
-                        onlyHeaders ? "all its sessions send the new headers" : "sessions that begin have the new one";
+                String who = onlyHeaders
+                        ? "all sessions that are there send the new headers"
+                        : "sessions that begin have the new one";
                 log.info("server {} has changed: {}", name, who);
             }
         }

@@ -462,11 +462,16 @@ class ModernUpstreamTest {
     }
 
     /** That a look was not executed does not say so of the call. */
-    @Test
-    void whatBecomesOfATaskThatMayNotBeLookedAtIsNotKnown() throws Exception {
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void whatBecomesOfATaskThatMayNotBeLookedAtIsNotKnown(boolean withError) throws Exception {
         upstream.on("tasks/get", asked -> {
             asked.exchange().getResponseHeaders().set("WWW-Authenticate", "Bearer scope=\"tasks\"");
-            asked.status(403);
+            if (withError) {
+                refused(asked, 403, -32001);
+            } else {
+                asked.status(403);
+            }
         });
 
         assertThat(HttpPeer.introduced(gateway().url(), ASKS).post(CALL).body())
@@ -509,6 +514,41 @@ class ModernUpstreamTest {
 
             assertThat(Wait.until(called).body()).anyMatch(line -> line.contains("this server speaks 2026-07-28"));
             assertThat(next.asked("tools/call")).isEmpty();
+        } finally {
+            moved.countDown();
+        }
+    }
+
+    @Test
+    void aServerThatHasMovedAndTellsOfNoChangesKeepsItsSessions() throws Exception {
+        CountDownLatch moved = new CountDownLatch(1);
+        upstream.on(
+                        "server/discover",
+                        asked -> complete(
+                                asked,
+                                "'supportedVersions':['2026-07-28'],'capabilities':{'resources':{'subscribe':true}}"))
+                .on("subscriptions/listen", asked -> refused(asked, 404, -32601))
+                .on("tools/call", asked -> {
+                    Wait.until(moved);
+                    complete(asked, "'content':[{'type':'text','text':'from where it was'}]");
+                });
+        try (ScriptedUpstream next = new ScriptedUpstream();
+                TestGateway gateway =
+                        TestGateway.demo("--config", serving(upstream).toString())) {
+            script(next);
+            URI url = gateway.url().resolve("/s/mcp");
+            HttpPeer peer = HttpPeer.introduced(url, ASKS);
+            CompletableFuture<HttpResponse<Stream<String>>> called = peer.posted(CALL);
+            Wait.until("it is called", () -> !upstream.asked("tools/call").isEmpty());
+            move(url, next);
+
+            assertThat(peer.post("{'jsonrpc':'2.0','id':3,'method':'resources/subscribe','params':{'uri':'a://b'}}")
+                            .body())
+                    .contains("-32601");
+            moved.countDown();
+
+            assertThat(Wait.until(called).body()).anyMatch(line -> line.contains("from where it was"));
+            assertThat(peer.post(CALL.replace("'id':2", "'id':4")).body()).contains("from where it was");
         } finally {
             moved.countDown();
         }

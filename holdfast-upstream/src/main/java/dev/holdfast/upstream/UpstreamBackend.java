@@ -57,7 +57,7 @@ public final class UpstreamBackend implements Backend, AutoCloseable {
     static final EnvelopeReader ENVELOPES = EnvelopeReader.ofServer();
     private static final Logger log = LoggerFactory.getLogger(UpstreamBackend.class);
 
-    /** Where sessions are opened now, and where they were for as long as some are open there. */
+    /** Where sessions are opened now, and where some are still open. */
     private final Set<Server> servers = Collections.newSetFromMap(new WeakHashMap<>());
 
     private final Sessions sessions;

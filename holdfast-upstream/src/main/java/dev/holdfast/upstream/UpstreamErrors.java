@@ -46,8 +46,7 @@ final class UpstreamErrors {
     /** The same as a phrase. */
     static Optional<String> text(Outcome outcome) {
         if (outcome instanceof Outcome.Refused refused) {
-            return Optional.of("the upstream answered with HTTP status " + refused.status() + refused.challenge()
-                    + redirect(refused));
+            return Optional.of("the upstream answered with " + refused + redirect(refused));
         }
         if (outcome instanceof Outcome.SessionGone) {
             return Optional.of("the upstream has lost the session");
