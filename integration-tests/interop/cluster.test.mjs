@@ -113,9 +113,10 @@ for (const [name, serverOf] of Object.entries(SERVERS)) {
         for (const [fault, begin] of shuffled(Object.entries(FAULTS), pick)) {
           const node = cluster.nodes[pick(cluster.nodes.length)];
           t.diagnostic(`${fault} ${cluster.nodes.indexOf(node) + 1}`);
+          const asked = clients.map(({ requests }) => requests.length);
           await begin(cluster, node);
           await delay(REST_MS);
-          await waitFor('each client is back', () => clients.every(({ requests }) => requests.findLast(each => each.method === 'GET').status < 300));
+          await waitFor('each client is served', () => clients.every(({ requests }, i) => requests.slice(asked[i]).some(each => each.status < 300)));
         }
       }
     });

@@ -65,7 +65,7 @@ async function open(gateway, name = 'plain', agent, token, path = '/mcp') {
 }
 
 test('an idle day, then a busy one: servers, sessions, streams with cursors, and what happens', TIMEOUT, async t => {
-  const gateway = await startGateway();
+  const gateway = await startGateway({ flags: ['--drain-timeout', '1s'] });
   t.after(() => gateway.stop());
   const page = await console_(t, gateway);
   await page.waitForSelector('#nosessions:not([hidden])');

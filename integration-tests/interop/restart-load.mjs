@@ -48,11 +48,16 @@ export class Load {
   async end() {
     this.#busy = false;
     await Promise.all(this.#workers);
-    let tag;
-    const last = () => this.#client.call('notify', { count: 1, tag: (tag = `last-${++count}`) });
-    await waitFor('a last call is answered', () => last().then(() => true, () => false), BACK_MS);
+    let last;
+    const finished = async () => {
+      last = { name: 'notify', args: { count: 1, tag: `last-${++count}` }, progress: [] };
+      this.calls.push(last);
+      await this.#make(last);
+      return last.outcome === 'finished';
+    };
+    await waitFor('a last call is answered', finished, BACK_MS);
     const { logs } = this.#client;
-    await waitFor('the last notification', () => logs.includes(`${tag}#1`), BACK_MS);
+    await waitFor('the last notification', () => logs.includes(`${last.args.tag}#1`), BACK_MS);
     const told = this.#with('notify', 'finished').flatMap(({ args }) => notesOf(args));
     await waitFor('every notification', () => told.every(note => logs.includes(note))).catch(() => {}); // told apart below
   }

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.io.TempDir;
 class FailedStoreTest {
     private static final int SESSIONS = 3;
     /** Within three seconds, and what a busy machine takes. */
-    private static final Duration SOON = Duration.ofSeconds(15);
+    private static final Duration SOON = Duration.ofSeconds(8);
 
     @TempDir
     @SuppressWarnings("NullAway.Init")

@@ -192,8 +192,7 @@ class ForeignTaskTest {
                 .contains("-32602", "Task not found")
                 .doesNotContain(expiredTask);
 
-        task = ""; // a new one, which is not over yet
-        keepAnothers();
+        task = begun(); // one that is not over yet
         for (Function<String, RawRequest> ofTask : OF_TASKS) {
             assertThat(wire.ask(miss(Why.FOREIGN, ofTask, task, expiredTask))).isEqualTo(expected);
         }
