@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 // How many bad access tokens the gateway refuses, and how long a call with a good one takes meanwhile:
 // node benchmarks/bad-tokens.mjs [ROUNDS]. It needs the gateway that `./holdfast --version` builds.
-import { spawn } from 'node:child_process';
 import { createSign, generateKeyPairSync, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -9,13 +8,12 @@ import http from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { serve } from './gateway.mjs';
 
 const rounds = Number(process.argv[2] ?? 3);
 const MILLIS = 5_000;
 const WARMUP_MILLIS = 30_000;
 const AT_ONCE = 32;
-const holdfast = fileURLToPath(new URL('../holdfast', import.meta.url));
 const [known, foreign] = [1, 2].map(() => generateKeyPairSync('rsa', { modulusLength: 2048 }));
 const encoded = part => Buffer.from(typeof part === 'string' ? part : JSON.stringify(part)).toString('base64url');
 
@@ -67,15 +65,10 @@ async function flood(port, requests) {
 
 const median = all => [...all].sort((a, b) => a - b)[all.length >> 1];
 const folder = mkdtempSync(join(tmpdir(), 'bad-tokens-'));
-const gateway = spawn(holdfast, ['serve', '--port', '0', '--store', 'memory', '--oauth-issuer', issuer, '--oauth-audience', 'bench'], { cwd: folder });
+let gateway;
 try {
-  let said = '';
-  for (const output of [gateway.stderr, gateway.stdout]) output.on('data', chunk => (said += chunk));
-  while (!/listens on \S+:(\d+)\//.test(said)) {
-    if (gateway.exitCode !== null) throw new Error(said);
-    await new Promise(resolve => setTimeout(resolve, 50));
-  }
-  const port = Number(/listens on \S+:(\d+)\//.exec(said)[1]);
+  gateway = await serve(folder, '--oauth-issuer', issuer, '--oauth-audience', 'bench');
+  const { port } = gateway;
   const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2025-11-25', authorization: `Bearer ${token()}` };
   const post = async (message, more) => {
     const response = await fetch(`http://127.0.0.1:${port}/mcp`, { method: 'POST', headers: { ...headers, ...more }, body: JSON.stringify({ jsonrpc: '2.0', ...message }) });
@@ -113,8 +106,7 @@ try {
     console.log(`| ${kind} | ${statuses.map(status => `${rate(status)} (${status})`).join(', ')} | ${median(results.map(each => each.beside)).toFixed(1)} | ${median(results.map(each => each.alone)).toFixed(1)} |`);
   }
 } finally {
-  gateway.kill('SIGTERM');
-  if (gateway.exitCode === null) await once(gateway, 'exit');
+  await gateway?.stop();
   provider.close();
   rmSync(folder, { recursive: true });
 }

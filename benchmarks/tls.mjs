@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // What TLS costs the gateway, and the time until a cut stream goes on: node benchmarks/tls.mjs [ROUNDS].
 // It needs openssl, and the gateway that `./holdfast --version` builds.
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import http from 'node:http';
@@ -9,13 +9,12 @@ import http2 from 'node:http2';
 import https from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { serve } from './gateway.mjs';
 
 const rounds = Number(process.argv[2] ?? 5);
 const AT_ONCE = 8;
 const MILLIS = 3_000;
 const CUTS = 20;
-const holdfast = fileURLToPath(new URL('../holdfast', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'tls-'));
 const [cert, key] = ['cert.pem', 'key.pem'].map(name => join(folder, name));
 execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=localhost', '-keyout', key, '-out', cert], { stdio: 'ignore' });
@@ -123,28 +122,13 @@ async function resumed(client, session) {
 }
 
 const gateways = [];
-
-/** Starts a gateway; resolves to its port. */
-async function serve(...flags) {
-  const gateway = spawn(holdfast, ['serve', '--port', '0', '--store', 'memory', ...flags], { cwd: folder });
-  gateways.push(gateway);
-  let said = '';
-  for (const output of [gateway.stderr, gateway.stdout]) output.on('data', chunk => (said += chunk));
-  while (!/listens on \S+:(\d+)\//.test(said)) {
-    if (gateway.exitCode !== null) throw new Error(said);
-    await new Promise(resolve => setTimeout(resolve, 50));
-  }
-  return Number(/listens on \S+:(\d+)\//.exec(said)[1]);
-}
-
 const rates = Object.fromEntries(Object.keys(ways).map(way => [way, []]));
 const returns = Object.fromEntries(Object.keys(ways).map(way => [way, []]));
 try {
-  const plain = await serve();
-  const secured = await serve('--tls-cert', cert, '--tls-key', key);
+  for (const flags of [[], ['--tls-cert', cert, '--tls-key', key]]) gateways.push(await serve(folder, ...flags));
   const clients = {};
   for (const [way, { tls, open }] of Object.entries(ways)) {
-    const client = open(tls ? secured : plain);
+    const client = open(gateways[tls ? 1 : 0].port);
     clients[way] = { client, session: await opened(client) };
   }
   for (let round = -3; round < rounds; round++) {
@@ -161,10 +145,7 @@ try {
   }
   Object.values(clients).forEach(({ client }) => client.close());
 } finally {
-  for (const gateway of gateways.filter(each => each.exitCode === null)) {
-    gateway.kill('SIGTERM');
-    await once(gateway, 'exit');
-  }
+  for (const gateway of gateways) await gateway.stop();
   rmSync(folder, { recursive: true });
 }
 const median = all => [...all].sort((a, b) => a - b)[all.length >> 1];
