@@ -69,6 +69,24 @@ async function hearOfChange(url, list) {
   throw new Error(`no change was told: ${heard}`);
 }
 
+/** Has the tool ask three things that a client may be asked together, and answers each; whether they came together. */
+async function askThree(url) {
+  const answers = {
+    'elicitation/create': { action: 'accept', content: { name: 'Alice' } },
+    'sampling/createMessage': { role: 'assistant', content: { type: 'text', text: 'Hello!' }, model: 'test-model' },
+    'roots/list': { roots: [] },
+  };
+  const tool = { name: 'test_input_required_result_multiple_inputs', arguments: {} };
+  let asked = [];
+  for (let more = {}, rounds = 0; ; rounds++) {
+    const response = await request(url, 'tools/call', { sampling: {}, elicitation: {}, roots: { listChanged: true } }, { ...tool, ...more });
+    const { result } = JSON.parse((await response.text()).replace(/^[^{]*/, ''));
+    if (result.resultType !== 'input_required') return rounds === 1 && asked.length === 3;
+    asked = Object.entries(result.inputRequests);
+    more = { requestState: result.requestState, inputResponses: Object.fromEntries(asked.map(([key, { method }]) => [key, answers[method]])) };
+  }
+}
+
 /** The suite has less patience with some first calls than a JVM needs that has just started: they are made here until they are quick. */
 async function warmUp(url) {
   const quick = (what, ask) => waitFor(`${what} is quick`, async () => {
@@ -76,6 +94,7 @@ async function warmUp(url) {
     return (await ask()) && Date.now() - began < 250;
   }, 60_000);
   for (const list of ['tool', 'prompt']) await quick(`a change of a ${list}`, () => hearOfChange(url, list));
+  await waitFor('what is asked at once comes together', () => askThree(url), 60_000);
   for (const [name, capabilities] of HURRIED) await quick(`${name} of ${JSON.stringify(capabilities)}`, () => call(url, name, capabilities));
 }
 

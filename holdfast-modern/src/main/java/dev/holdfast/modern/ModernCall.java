@@ -43,8 +43,11 @@ import org.jspecify.annotations.Nullable;
  * A note stands in the stream of the call before its client is told of a handle: what a client can come back for is in the store.
  */
 public final class ModernCall implements ModernStream {
-    /** What is asked within this time is asked together. */
-    private static final long TOGETHER_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+    /**
+     * A client is asked when nothing more was asked for so long. What threads of a busy server ask at the same time is often heard more
+     * than 20 ms apart, and each further round costs the client a request.
+     */
+    private static final long TOGETHER_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
     /** How long a call is kept of which its client has not heard that it is. */
     private static final Duration UNKNOWN = Duration.ofMinutes(1);
     /** The requests that may be answered by a wish for input. */
