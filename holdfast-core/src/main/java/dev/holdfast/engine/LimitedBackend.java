@@ -294,18 +294,17 @@ final class LimitedBackend implements Backend {
             }
             int missed = 1;
             while (missed > 0) {
-                grant();
-                while (makesRoom()) {
-                    grant();
+                List<Place> without = grant();
+                while (makesRoom(without)) {
+                    without = grant();
                 }
-                refuse();
+                refuse(without);
                 missed = looks.addAndGet(-missed);
             }
         }
 
-        /** Makes room for the first of those for whom no connection is on its way out. Who has his share gets the place of his own only. */
-        private boolean makesRoom() {
-            List<Place> without = locked(() -> waiting.stream().skip(leaving).toList());
+        /** Makes room for the first of them. Who has his share gets the place of his own only. */
+        private boolean makesRoom(List<Place> without) {
             try {
                 return without.stream()
                         .map(place -> quota.hasShare(place.principal) ? place.principal : "")
@@ -317,22 +316,26 @@ final class LimitedBackend implements Backend {
             }
         }
 
-        private void grant() {
+        /** Gives places that are free to the first of those who wait; returns those for whom no connection is on its way out either. */
+        private List<Place> grant() {
             List<Place> next = new ArrayList<>(0);
-            locked(() -> {
+            List<Place> without = locked(() -> {
                 waiting.removeIf(place -> quota.take(place.principal, 1).isEmpty() && next.add(place));
-                return next;
+                return waiting.stream().skip(leaving).toList();
             });
             next.forEach(Place::goOn);
+            return without;
         }
 
-        /** Turns those away who have waited for long enough, and for whom no connection is on its way out. */
-        private void refuse() {
+        /** Turns those of them away who have waited for long enough, unless a place has come free meanwhile. */
+        private void refuse(List<Place> without) {
             long now = clock.getAsLong();
             List<Place> late = locked(() -> {
                 List<Place> refused = waiting.stream()
                         .skip(leaving)
+                        .filter(without::contains)
                         .filter(place -> now - place.deadline >= 0)
+                        .filter(place -> quota.refusal(place.principal, 1).isPresent())
                         .toList();
                 refused.forEach(waiting::remove);
                 if (waiting.size() > leaving && !lookComes) {

@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
@@ -111,6 +112,29 @@ class EngineGroupTest {
         first.free();
 
         assertThat(TestBed.now(waiting.granted())).isTrue();
+    }
+
+    @Test
+    void aPlaceThatComesFreeWhileRoomIsMadeForItsNewcomerIsNotLost() {
+        AtomicReference<Runnable> whenTimeIsTold = new AtomicReference<>(() -> {});
+        EngineGroup one = new EngineGroup(
+                1,
+                100,
+                () -> {
+                    whenTimeIsTold.getAndSet(() -> {}).run();
+                    return System.nanoTime();
+                },
+                clock,
+                Runnable::run);
+        LimitedBackend.BackendPlaces places = one.places(1).orElseThrow();
+        LimitedBackend.BackendPlaces.Place first = places.ask("", Duration.ZERO);
+        one.join(new Sessions(0), () -> 1, principal -> {
+            first.leaves();
+            whenTimeIsTold.set(first::free);
+            return true;
+        });
+
+        assertThat(TestBed.now(places.ask("", Duration.ZERO).granted())).isTrue();
     }
 
     /** Asks for one place more than there are. */
