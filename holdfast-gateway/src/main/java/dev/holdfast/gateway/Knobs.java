@@ -108,7 +108,7 @@ final class Knobs {
             EdgeOptions.DEFAULT.taskRetention(),
             "1s",
             YEAR,
-            "how long the result of a task is kept"));
+            "how long a task is kept beyond --max-call-duration, from the beginning of its call"));
 
     static final Knob<Path> CONFIG = serve(Knob.file(
             "--config",

@@ -330,7 +330,9 @@ public final class EdgeOptions {
             return this;
         }
 
-        /** How long the result of a task is kept, 1 s to 36,500 days. Default 1 hour. */
+        /**
+         * How long a task is kept beyond the longest time of a call, from the beginning of its call, 1 s to 36,500 days. Default 1 hour.
+         */
         public Builder taskRetention(Duration value) {
             if (value.compareTo(Duration.ofSeconds(1)) < 0 || value.compareTo(Duration.ofDays(36_500)) > 0) {
                 throw new IllegalArgumentException("taskRetention must be 1 s to 36,500 days, got " + value);

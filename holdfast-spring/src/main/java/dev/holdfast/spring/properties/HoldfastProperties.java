@@ -193,7 +193,7 @@ public record HoldfastProperties(
      * Calls of a revision without sessions that outlive their connections.
      *
      * @param after How long a call of a tool runs before its client gets a task in the place of its result, if it takes one, 0 to 1 h
-     * @param retention How long the result of a task is kept, 1 s to 36,500 days
+     * @param retention How long a task is kept beyond holdfast.session.max-call-duration, from its call on, 1 s to 36,500 days
      */
     public record Tasks(
             @DefaultValue("5s") Duration after,
