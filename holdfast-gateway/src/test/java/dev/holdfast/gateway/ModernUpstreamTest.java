@@ -476,7 +476,7 @@ class ModernUpstreamTest {
 
         assertThat(HttpPeer.introduced(gateway().url(), ASKS).post(CALL).body())
                 .contains("it is not known whether the upstream has executed the request")
-                .contains("HTTP status 403, Bearer scope=\\\"tasks\\\"");
+                .contains("HTTP status 403" + (withError ? ": {" : ", Bearer"), "Bearer scope=\\\"tasks\\\"");
     }
 
     private Path serving(ScriptedUpstream server) throws IOException {
