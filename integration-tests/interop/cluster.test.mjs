@@ -113,10 +113,12 @@ for (const [name, serverOf] of Object.entries(SERVERS)) {
         for (const [fault, begin] of shuffled(Object.entries(FAULTS), pick)) {
           const node = cluster.nodes[pick(cluster.nodes.length)];
           t.diagnostic(`${fault} ${cluster.nodes.indexOf(node) + 1}`);
-          const asked = clients.map(({ requests }) => requests.length);
           await begin(cluster, node);
+          const asked = clients.map(({ requests }) => requests.length);
+          const succeeded = ({ status }) => status < 300;
           await delay(REST_MS);
-          await waitFor('each client is served', () => clients.every(({ requests }, i) => requests.slice(asked[i]).some(each => each.status < 300)));
+          await waitFor('each client listens and is served', () => clients.every(({ requests }, i) =>
+            succeeded(requests.findLast(({ method }) => method === 'GET')) && requests.slice(asked[i]).some(succeeded)));
         }
       }
     });

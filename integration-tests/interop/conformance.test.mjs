@@ -50,10 +50,14 @@ function request(url, method, capabilities, params) {
   return fetch(url, { method: 'POST', headers, body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } }) });
 }
 
-async function call(url, name, capabilities) {
-  const response = await request(url, 'tools/call', capabilities, { name, arguments: { name: 'World' } });
+async function said(response) {
   const text = await response.text();
   assert.equal(response.status, 200, text);
+  return text;
+}
+
+async function call(url, name, capabilities) {
+  const text = await said(await request(url, 'tools/call', capabilities, { name, arguments: { name: 'World' } }));
   return !text.includes('"resultType":"task"');
 }
 
@@ -79,8 +83,9 @@ async function askThree(url) {
   const tool = { name: 'test_input_required_result_multiple_inputs', arguments: {} };
   let asked = [];
   for (let more = {}, rounds = 0; ; rounds++) {
-    const response = await request(url, 'tools/call', { sampling: {}, elicitation: {}, roots: { listChanged: true } }, { ...tool, ...more });
-    const { result } = JSON.parse((await response.text()).replace(/^[^{]*/, ''));
+    const text = await said(await request(url, 'tools/call', { sampling: {}, elicitation: {}, roots: { listChanged: true } }, { ...tool, ...more }));
+    const { result } = JSON.parse(text.replace(/^[^{]*/, ''));
+    assert.ok(result, text);
     if (result.resultType !== 'input_required') return rounds === 1 && asked.length === 3;
     asked = Object.entries(result.inputRequests);
     more = { requestState: result.requestState, inputResponses: Object.fromEntries(asked.map(([key, { method }]) => [key, answers[method]])) };
@@ -91,7 +96,7 @@ async function askThree(url) {
 async function warmUp(url) {
   const quick = (what, ask) => waitFor(`${what} is quick`, async () => {
     const began = Date.now();
-    return (await ask()) && Date.now() - began < 250;
+    return (await ask()) && Date.now() - began < 350;
   }, 60_000);
   for (const list of ['tool', 'prompt']) await quick(`a change of a ${list}`, () => hearOfChange(url, list));
   await waitFor('what is asked at once comes together', () => askThree(url), 60_000);

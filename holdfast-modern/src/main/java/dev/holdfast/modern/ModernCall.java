@@ -44,8 +44,8 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ModernCall implements ModernStream {
     /**
-     * A client is asked when nothing more was asked for so long. What threads of a busy server ask at the same time is often heard more
-     * than 20 ms apart, and each further round costs the client a request.
+     * A client is asked when nothing more was asked for so long. Threads of a busy server that ask at the same time are heard tens of
+     * milliseconds apart, and what comes too late costs the client one more request.
      */
     private static final long TOGETHER_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
     /** How long a call is kept of which its client has not heard that it is. */
@@ -76,7 +76,7 @@ public final class ModernCall implements ModernStream {
 
     private final AtomicBoolean noting = new AtomicBoolean();
     private final AtomicBoolean closed = new AtomicBoolean();
-    /** When the first question came that waits for others; 0 while none does. */
+    /** When the last question came that waits for others; 0 while none does. */
     private volatile long askedAt;
     /** Whether the call of a client that has come back becomes a task now. */
     private volatile boolean taskDue;

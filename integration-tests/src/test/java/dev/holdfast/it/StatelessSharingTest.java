@@ -82,7 +82,7 @@ class StatelessSharingTest {
         return answer(get).at("/result/result/content/0/text").asString();
     }
 
-    /** The ids of so many calls that wait until they are tasks; {@code then} runs once all are sent. */
+    /** The ids of so many calls that wait until they are tasks; {@code then} runs after each is sent. */
     private List<String> tasks(int count, Runnable then) {
         List<RawConnection> connections = new ArrayList<>();
         try {
