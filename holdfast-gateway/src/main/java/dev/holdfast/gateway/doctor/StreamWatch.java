@@ -38,7 +38,7 @@ final class StreamWatch {
     }
 
     /** A stream in its session, which is asked for once. */
-    private static final class Watched {
+    private final class Watched {
         private final Kind kind;
         private final Visit visit;
         private final TimedResponse stream;
@@ -63,11 +63,15 @@ final class StreamWatch {
 
         /** Whether it was cut though a silence as long as its last one had not harmed it. */
         private boolean isCutForItsAge() {
-            return stream.isBroken() && stream.livedThroughItsLastSilence();
+            return stream.isBroken() && stream.livedThroughItsLastSilence(late);
         }
 
         private boolean isCutForItsSilence() {
-            return stream.isBroken() && !stream.livedThroughItsLastSilence();
+            return stream.isBroken() && !stream.livedThroughItsLastSilence(late);
+        }
+
+        private boolean isAbout(Watched other) {
+            return stream.isAbout(other.stream.age(), late);
         }
 
         private boolean isEndedEarly() {
@@ -84,12 +88,15 @@ final class StreamWatch {
     private static final Duration TOLD = Duration.ofSeconds(10);
 
     private final ScheduledExecutorService clock =
-            Executors.newScheduledThreadPool(5, DaemonThreads.numbered("holdfast-doctor-"));
+            Executors.newScheduledThreadPool(6, DaemonThreads.numbered("holdfast-doctor-"));
     private final Way way;
     private final Duration time;
     private final Function<Duration, Optional<Tool>> tool;
     private final List<Watched> all = new CopyOnWriteArrayList<>();
     private final long begun = System.nanoTime();
+    private Duration ticked = Duration.ZERO;
+    /** By how much a tick came too late, at worst: on a busy machine all that comes is seen too late by so much. */
+    private volatile Duration late = Duration.ZERO;
 
     /**
      * Begins.
@@ -101,11 +108,23 @@ final class StreamWatch {
         this.way = way;
         this.time = time;
         this.tool = tool;
+        ticked = elapsed();
+        everyTick(this::tick);
         for (Kind kind : Kind.values()) {
             begin(kind);
-            long tick = TICK.toMillis();
-            Future<?> unused = clock.scheduleWithFixedDelay(() -> look(kind), tick, tick, TimeUnit.MILLISECONDS);
+            everyTick(() -> look(kind));
         }
+    }
+
+    private void everyTick(Runnable task) {
+        Future<?> unused = clock.scheduleWithFixedDelay(task, TICK.toMillis(), TICK.toMillis(), TimeUnit.MILLISECONDS);
+    }
+
+    private void tick() {
+        Duration now = elapsed();
+        Duration over = now.minus(ticked).minus(TICK);
+        late = over.compareTo(late) > 0 ? over : late;
+        ticked = now;
     }
 
     private void begin(Kind kind) {
@@ -209,8 +228,7 @@ final class StreamWatch {
         Optional<Watched> old = seen.stream().filter(Watched::isCutForItsAge).findFirst();
         Optional<Watched> silent = seen.stream()
                 .filter(Watched::isCutForItsSilence)
-                .filter(each -> old.filter(other -> each.stream.isAbout(other.stream.age()))
-                        .isEmpty())
+                .filter(each -> old.filter(each::isAbout).isEmpty())
                 .findFirst();
         return List.of(age(seen, old, resumes), idle(seen, silent, resumes));
     }
@@ -231,7 +249,7 @@ final class StreamWatch {
                     .with("ageMillis", age.toMillis());
         }
         Optional<Watched> hung =
-                seen.stream().filter(each -> each.stream.hangs()).findFirst();
+                seen.stream().filter(each -> each.stream.hangs(late)).findFirst();
         if (hung.isPresent()) {
             Duration last = hung.get().stream.age().minus(hung.get().stream.silence());
             String found = "nothing comes any more after " + text(last)
@@ -298,8 +316,7 @@ final class StreamWatch {
      */
     private Verdict cut(String check, String every, String once, String advice, Watched first, boolean resumes) {
         Optional<Watched> second = all(first.kind).filter(each -> each != first).reduce((one, another) -> another);
-        boolean about =
-                second.filter(each -> each.stream.isAbout(first.stream.age())).isPresent();
+        boolean about = second.filter(each -> each.isAbout(first)).isPresent();
         boolean again = about && second.orElseThrow().stream.isBroken();
         boolean outlived = !about
                 && second.filter(each -> each.stream.age().compareTo(first.stream.age()) > 0)

@@ -275,9 +275,13 @@ final class TimedResponse {
         return state == State.OPEN ? sinceBegin() : end;
     }
 
-    /** Whether it became as old as another one, but for a tenth. */
-    boolean isAbout(Duration other) {
-        return Math.abs(age().toMillis() - other.toMillis()) <= Math.max(200, other.toMillis() / 10);
+    /**
+     * Whether it became as old as another one, but for a tenth.
+     *
+     * @param late by how much each of them may have been seen to end too late
+     */
+    boolean isAbout(Duration other, Duration late) {
+        return Math.abs(age().toMillis() - other.toMillis()) <= Math.max(200, other.toMillis() / 10) + late.toMillis();
     }
 
     /** Whether bytes of its body came before its end. */
@@ -295,16 +299,25 @@ final class TimedResponse {
         return longestSilence;
     }
 
-    /** Whether the time without a byte at its end is one that it had survived before: then another limit has ended it. */
-    synchronized boolean livedThroughItsLastSilence() {
-        return silence().compareTo(longestSilence.multipliedBy(5).dividedBy(4).plusMillis(100)) <= 0;
+    /**
+     * Whether the time without a byte at its end is one that it had survived before: then another limit has ended it.
+     *
+     * @param late by how much its end may have been seen too late
+     */
+    synchronized boolean livedThroughItsLastSilence(Duration late) {
+        Duration survived = longestSilence.multipliedBy(5).dividedBy(4).plusMillis(100);
+        return silence().compareTo(survived.plus(late)) <= 0;
     }
 
-    /** Whether it is open, and nothing comes any more though its bytes came in a rhythm. */
-    synchronized boolean hangs() {
+    /**
+     * Whether it is open, and nothing comes any more though its bytes came in a rhythm.
+     *
+     * @param late by how much a byte may have been seen too late
+     */
+    synchronized boolean hangs(Duration late) {
         return state == State.OPEN
                 && gaps >= RHYTHM
-                && longestGap.compareTo(allGaps.multipliedBy(2).dividedBy(gaps)) <= 0
+                && longestGap.compareTo(allGaps.multipliedBy(2).dividedBy(gaps).plus(late)) <= 0
                 && silence().compareTo(longestGap.multipliedBy(3).plusSeconds(1)) > 0;
     }
 
