@@ -49,7 +49,7 @@ describe('another Holdfast, cuts on both legs', { concurrency: 2 }, () => {
     const client = await connected(t, 'v1', gateway.url);
     const id = client.sessionId;
     await leg.underWay(each => each.method === 'GET');
-    await client.call('slow', { ms: 3500, steps: 1 }); // long enough for heartbeats, which tell what silence is
+    await client.call('slow', { ms: 8000, steps: 1 }); // long enough for heartbeats, which tell what silence is
     let running;
     await new Promise(begun => {
       running = client.call('slow', { ms: 9000, steps: 30 }, { onprogress: begun });

@@ -43,8 +43,8 @@ class AcceptedFormsTest {
         server.start(TestServer.in(kind)
                 .options(options -> options.immediateExecution(immediately)
                         .sseEndpoint("/sse")
-                        .heartbeatInterval(Duration.ofSeconds(1))
-                        .maxConnectionAge(Duration.ofSeconds(1)))
+                        .heartbeatInterval(Duration.ofSeconds(3))
+                        .maxConnectionAge(Duration.ofSeconds(3)))
                 .tool(
                         "progress",
                         (exchange, request) -> Tools.progress(exchange, request, 1)
