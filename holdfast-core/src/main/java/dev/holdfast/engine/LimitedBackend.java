@@ -11,8 +11,10 @@ import dev.holdfast.spi.ListeningSink;
 import dev.holdfast.spi.MessageFactory;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -185,7 +187,9 @@ final class LimitedBackend implements Backend {
         private final ReentrantLock lock = new ReentrantLock();
         private final Set<Place> waiting = new LinkedHashSet<>();
         private final AtomicInteger looks = new AtomicInteger();
-        private int leaving;
+        /** How many connections of a principal are on their way out. */
+        private final Map<String, Integer> leaving = new HashMap<>();
+
         private boolean lookComes;
 
         /**
@@ -236,7 +240,9 @@ final class LimitedBackend implements Backend {
             /** The connection is on its way out. */
             void leaves() {
                 locked(() -> {
-                    leaving += leaves ? 0 : 1;
+                    if (!leaves) {
+                        leaving.merge(principal, 1, Integer::sum);
+                    }
                     leaves = true;
                     return leaving;
                 });
@@ -245,7 +251,9 @@ final class LimitedBackend implements Backend {
             /** Nothing is left of the connection; called once. */
             void free() {
                 locked(() -> {
-                    leaving -= leaves ? 1 : 0;
+                    if (leaves) {
+                        leaving.computeIfPresent(principal, (who, count) -> count == 1 ? null : count - 1);
+                    }
                     quota.add(principal, -1);
                     return leaving;
                 });
@@ -321,24 +329,44 @@ final class LimitedBackend implements Backend {
             List<Place> next = new ArrayList<>(0);
             List<Place> without = locked(() -> {
                 waiting.removeIf(place -> quota.take(place.principal, 1).isEmpty() && next.add(place));
-                return waiting.stream().skip(leaving).toList();
+                return uncovered();
             });
             next.forEach(Place::goOn);
             return without;
+        }
+
+        /**
+         * Those who wait and for whom no connection is on its way out, each of which is for one of them; under the lock. Who has his share
+         * can only take the place of one of his own.
+         */
+        private List<Place> uncovered() {
+            Map<String, Integer> own = new HashMap<>(leaving);
+            int left = leaving.values().stream().mapToInt(Integer::intValue).sum();
+            List<Place> uncovered = new ArrayList<>();
+            for (Place place : waiting) {
+                boolean covered =
+                        left > 0 && (!quota.hasShare(place.principal) || own.getOrDefault(place.principal, 0) > 0);
+                if (covered) {
+                    left--;
+                    own.computeIfPresent(place.principal, (who, count) -> count - 1);
+                } else {
+                    uncovered.add(place);
+                }
+            }
+            return uncovered;
         }
 
         /** Turns those of them away who have waited for long enough, unless a place has come free meanwhile. */
         private void refuse(List<Place> without) {
             long now = clock.getAsLong();
             List<Place> late = locked(() -> {
-                List<Place> refused = waiting.stream()
-                        .skip(leaving)
+                List<Place> refused = uncovered().stream()
                         .filter(without::contains)
                         .filter(place -> now - place.deadline >= 0)
                         .filter(place -> quota.refusal(place.principal, 1).isPresent())
                         .toList();
                 refused.forEach(waiting::remove);
-                if (waiting.size() > leaving && !lookComes) {
+                if (!lookComes && !uncovered().isEmpty()) {
                     lookComes = true;
                     Future<?> unused = scheduler.schedule(this::lookAgain, LOOK_MILLIS, TimeUnit.MILLISECONDS);
                 }

@@ -5,13 +5,17 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.Opening;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What engines of one process share. */
 class EngineGroupTest {
@@ -114,8 +118,10 @@ class EngineGroupTest {
         assertThat(TestBed.now(waiting.granted())).isTrue();
     }
 
-    @Test
-    void aPlaceThatComesFreeWhileRoomIsMadeForItsNewcomerIsNotLost() {
+    /** What comes free at the last moment is seen, whether its end was known before or not. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void aPlaceThatComesFreeWhileRoomIsLookedForIsNotLost(boolean leaving) {
         AtomicReference<Runnable> whenTimeIsTold = new AtomicReference<>(() -> {});
         EngineGroup one = new EngineGroup(
                 1,
@@ -129,12 +135,41 @@ class EngineGroupTest {
         LimitedBackend.BackendPlaces places = one.places(1).orElseThrow();
         LimitedBackend.BackendPlaces.Place first = places.ask("", Duration.ZERO);
         one.join(new Sessions(0), () -> 1, principal -> {
-            first.leaves();
+            if (leaving) {
+                first.leaves();
+            }
             whenTimeIsTold.set(first::free);
-            return true;
+            return leaving;
         });
 
         assertThat(TestBed.now(places.ask("", Duration.ZERO).granted())).isTrue();
+    }
+
+    @Test
+    void whoHasHisShareKeepsNoPlaceFromOthers() {
+        EngineGroup half = new EngineGroup(2, 50, System::nanoTime, clock, Runnable::run);
+        LimitedBackend.BackendPlaces places = half.places(2).orElseThrow();
+        LimitedBackend.BackendPlaces.Place first = places.ask("ann", Duration.ZERO);
+        LimitedBackend.BackendPlaces.Place idle = places.ask("bob", Duration.ZERO);
+        LimitedBackend.BackendPlaces.Place second = places.ask("ann", Duration.ofMinutes(1));
+        AtomicBoolean isIdle = new AtomicBoolean(true);
+        half.join(new Sessions(0), () -> 1, principal -> {
+            boolean ends = principal.isEmpty() && isIdle.getAndSet(false);
+            if (ends) {
+                idle.leaves();
+            }
+            return ends;
+        });
+
+        CompletableFuture<Boolean> newcomer =
+                places.ask("eve", Duration.ZERO).granted().toCompletableFuture();
+        assertThat(newcomer).isNotDone();
+        idle.free();
+
+        assertThat(newcomer).isCompletedWithValue(true);
+        assertThat(second.granted().toCompletableFuture()).isNotDone();
+        first.free();
+        assertThat(second.granted().toCompletableFuture()).isCompletedWithValue(true);
     }
 
     /** Asks for one place more than there are. */
