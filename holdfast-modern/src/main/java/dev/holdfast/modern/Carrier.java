@@ -193,7 +193,7 @@ public final class Carrier {
         }
     }
 
-    /** Somebody listens, until {@link #unlisten}. */
+    /** Somebody reads what comes in it, until {@link #unlisten}. */
     synchronized void listen() {
         listening++;
     }

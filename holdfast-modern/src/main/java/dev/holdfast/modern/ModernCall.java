@@ -112,6 +112,7 @@ public final class ModernCall implements ModernStream {
         this.ahead = call != null && request.bringsInputs()
                 ? JsonParts.members(request.bytes(), "params", "inputResponses")
                 : Map.of();
+        carrier.listen();
     }
 
     @Override
@@ -318,7 +319,16 @@ public final class ModernCall implements ModernStream {
      * @return how the reading of the stream ends by that
      */
     public Close closed(Close how) {
-        if (closed.getAndSet(true) || superseded) {
+        if (closed.getAndSet(true)) {
+            return how;
+        }
+        Close end = left(how);
+        carrier.unlisten();
+        return end;
+    }
+
+    private Close left(Close how) {
+        if (superseded) {
             return how;
         }
         if (handedOver) {

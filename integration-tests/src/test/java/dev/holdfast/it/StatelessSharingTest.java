@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -29,6 +30,8 @@ class StatelessSharingTest {
     private static final String TASKS = "{\"extensions\":{\"io.modelcontextprotocol/tasks\":{}}}";
     /** More than one session has calls at once. */
     private static final int MANY = 80;
+    /** More than the buffers of a connection take. */
+    private static final int HUGE = 12_000_000;
 
     private final Sinks.One<String> end = Sinks.one();
     private final AtomicInteger running = new AtomicInteger();
@@ -56,6 +59,7 @@ class StatelessSharingTest {
                             return end.asMono();
                         }))
                 .tool("long", (exchange, request) -> Mono.just("x".repeat(3_000_000)))
+                .tool("huge", (exchange, request) -> Mono.just("x".repeat(HUGE)))
                 .tool(new AsyncToolSpecification(region, (exchange, request) -> Mono.just(Tools.text("done"))))
                 .start();
     }
@@ -159,6 +163,27 @@ class StatelessSharingTest {
         startPatiently();
 
         assertThat(sessions(tasks(3, this::assertLongAnswer))).hasSize(1);
+    }
+
+    /** A session that carries nothing ends after a minute: then the connection of one who still read his answer was cut. */
+    @Test
+    @Timeout(180)
+    void aSessionStaysForAsLongAsAnAnswerIsRead() throws Exception {
+        startPatiently();
+        StringBuilder text = new StringBuilder();
+        try (RawConnection slow = RawConnection.open(server.port(), 16 << 10).send(call("huge", "{}"))) {
+            slow.head();
+            for (int second = 0; second < 70; second++) {
+                for (int i = 0; i < 80_000; i++) {
+                    text.append((char) slow.read());
+                }
+                LockSupport.parkNanos(Duration.ofSeconds(1).toNanos());
+            }
+            text.append(slow.body());
+
+            assertThat(slow.end()).isEqualTo(RawConnection.End.IN_ORDER);
+        }
+        assertThat(text.chars().filter(c -> c == 'x').count()).isGreaterThanOrEqualTo(HUGE);
     }
 
     @Test
