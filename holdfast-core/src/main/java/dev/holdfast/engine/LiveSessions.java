@@ -178,15 +178,17 @@ final class LiveSessions {
         return Optional.empty();
     }
 
-    /** Why there would be no place for one more now, if there would be none; nobody goes for this. */
+    /** Why there would be no place for one more now, nor has come free while it was looked, if so; nobody goes for this. */
     Optional<Refusal> wouldRefuse(String principal) {
-        boolean own = principal.isEmpty()
-                || ofPrincipals.getOrDefault(principal, 0) < limits.principalSessions()
-                || canEvict(session -> session.principal().equals(principal), limits.principalSessions());
+        boolean own = hasRoom(principal)
+                || canEvict(session -> session.principal().equals(principal), limits.principalSessions())
+                || hasRoom(principal);
         if (!own) {
             return Optional.of(Refusal.PRINCIPAL_SESSIONS);
         }
-        boolean room = taken.get() < limits.sessions() || canEvict(session -> true, limits.sessions());
+        boolean room = taken.get() < limits.sessions()
+                || canEvict(session -> true, limits.sessions())
+                || taken.get() < limits.sessions();
         return room ? Optional.empty() : Optional.of(Refusal.SESSIONS);
     }
 
@@ -229,7 +231,8 @@ final class LiveSessions {
         while (true) {
             int now = taken.get();
             if (now >= limits.sessions()) {
-                if (!evict(session -> true, limits.sessions())) {
+                // if nobody can go, somebody may have left meanwhile
+                if (!evict(session -> true, limits.sessions()) && taken.get() >= limits.sessions()) {
                     return false;
                 }
             } else if (taken.compareAndSet(now, now + 1)) {
@@ -245,11 +248,16 @@ final class LiveSessions {
         }
         while (ofPrincipals.merge(principal, 1, Integer::sum) > limits.principalSessions()) {
             releaseOf(principal);
-            if (!evict(session -> session.principal().equals(principal), limits.principalSessions())) {
+            if (!evict(session -> session.principal().equals(principal), limits.principalSessions())
+                    && !hasRoom(principal)) {
                 return false;
             }
         }
         return true;
+    }
+
+    private boolean hasRoom(String principal) {
+        return principal.isEmpty() || ofPrincipals.getOrDefault(principal, 0) < limits.principalSessions();
     }
 
     private void releaseOf(String principal) {

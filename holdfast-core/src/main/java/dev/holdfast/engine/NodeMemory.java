@@ -175,7 +175,7 @@ final class NodeMemory implements StreamSetting.NodeTotal, EngineGroup.Kept {
             if (!above.isEmpty()) {
                 long level = Math.max(fair, level(above, measure.excess()));
                 lower(above, leveller.at(level), atTheirLeast);
-            } else if (!endLargest(shares, fair)) {
+            } else if (measure.exceeded() && !endLargest(shares, fair)) {
                 return false;
             }
         }
