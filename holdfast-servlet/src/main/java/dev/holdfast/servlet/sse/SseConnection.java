@@ -264,10 +264,10 @@ public final class SseConnection implements SseChannel.Listener, StreamReader.Wa
     @Override
     public void abort() {
         broken = true;
+        wake();
+        // nobody looks while it waits until the container takes more
         if (state.compareAndSet(State.AWAIT_WRITABLE, State.CLOSED)) {
             end(Close.BROKEN);
-        } else {
-            wake();
         }
     }
 
