@@ -82,9 +82,9 @@ public final class Quota {
         return !principal.isEmpty() && taken(principal) + amount > share ? SHARE : Optional.empty();
     }
 
-    /** Whether a principal has all that it may have. */
-    public boolean hasShare(String principal) {
-        return !principal.isEmpty() && taken(principal) >= share;
+    /** Whether a principal has all that it may have once it has so much more. */
+    public boolean hasShare(String principal, long more) {
+        return !principal.isEmpty() && taken(principal) + more >= share;
     }
 
     /** How much of it is taken. */

@@ -11,7 +11,9 @@ import dev.holdfast.spi.ListeningSink;
 import dev.holdfast.spi.MessageFactory;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -302,32 +304,29 @@ final class LimitedBackend implements Backend {
             }
             int missed = 1;
             while (missed > 0) {
-                List<Place> without = grant();
-                while (makesRoom(without)) {
+                Map<Place, String> without = grant();
+                while (makesRoom(without.values())) {
                     without = grant();
                 }
-                refuse(without);
+                refuse(without.keySet());
                 missed = looks.addAndGet(-missed);
             }
         }
 
-        /** Makes room for the first of them. Who has his share gets the place of his own only. */
-        private boolean makesRoom(List<Place> without) {
+        /** Ends a connection that nobody uses, of the first principal that has one; the empty one is anybody. */
+        private boolean makesRoom(Collection<String> principals) {
             try {
-                return without.stream()
-                        .map(place -> quota.hasShare(place.principal) ? place.principal : "")
-                        .distinct()
-                        .anyMatch(makeRoom);
+                return principals.stream().distinct().anyMatch(makeRoom);
             } catch (RuntimeException | Error e) {
                 logger.error("no room was made for a session that waits for a backend", e);
                 return false;
             }
         }
 
-        /** Gives places that are free to the first of those who wait; returns those for whom no connection is on its way out either. */
-        private List<Place> grant() {
+        /** Gives places that are free to the first of those who wait, and returns the {@link #uncovered}. */
+        private Map<Place, String> grant() {
             List<Place> next = new ArrayList<>(0);
-            List<Place> without = locked(() -> {
+            Map<Place, String> without = locked(() -> {
                 waiting.removeIf(place -> quota.take(place.principal, 1).isEmpty() && next.add(place));
                 return uncovered();
             });
@@ -336,33 +335,44 @@ final class LimitedBackend implements Backend {
         }
 
         /**
-         * Those who wait and for whom no connection is on its way out, each of which is for one of them; under the lock. Who has his share
-         * can only take the place of one of his own.
+         * Those who wait and get none of the places that will be free when the connections on their way out are gone, each with the
+         * principal of which a connection has to end for it. Who has his share by then can only take the place of one of his own. Under
+         * the lock.
          */
-        private List<Place> uncovered() {
+        private Map<Place, String> uncovered() {
+            if (waiting.isEmpty()) {
+                return Map.of();
+            }
             Map<String, Integer> own = new HashMap<>(leaving);
+            Map<String, Integer> promised = new HashMap<>();
             int left = leaving.values().stream().mapToInt(Integer::intValue).sum();
-            List<Place> uncovered = new ArrayList<>();
+            Map<Place, String> uncovered = new LinkedHashMap<>();
             for (Place place : waiting) {
-                boolean covered =
-                        left > 0 && (!quota.hasShare(place.principal) || own.getOrDefault(place.principal, 0) > 0);
-                if (covered) {
+                boolean hasShare = quota.hasShare(place.principal, promised.getOrDefault(place.principal, 0));
+                if (left > 0 && !hasShare) {
+                    promised.merge(place.principal, 1, Integer::sum);
                     left--;
-                    own.computeIfPresent(place.principal, (who, count) -> count - 1);
+                } else if (left > 0 && own.getOrDefault(place.principal, 0) > 0) {
+                    own.merge(place.principal, -1, Integer::sum);
+                    left--;
                 } else {
-                    uncovered.add(place);
+                    uncovered.put(place, hasShare ? place.principal : "");
                 }
             }
             return uncovered;
         }
 
-        /** Turns those of them away who have waited for long enough, unless a place has come free meanwhile. */
-        private void refuse(List<Place> without) {
+        /**
+         * Turns away who has waited for long enough, unless a place has come free meanwhile.
+         *
+         * @param without those for whom there was none, and for whom none could be made
+         */
+        private void refuse(Set<Place> without) {
             long now = clock.getAsLong();
             List<Place> late = locked(() -> {
-                List<Place> refused = uncovered().stream()
-                        .filter(without::contains)
+                List<Place> refused = uncovered().keySet().stream()
                         .filter(place -> now - place.deadline >= 0)
+                        .filter(without::contains)
                         .filter(place -> quota.refusal(place.principal, 1).isPresent())
                         .toList();
                 refused.forEach(waiting::remove);

@@ -12,6 +12,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -21,6 +22,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class EngineGroupTest {
     private static final long LIMIT = 900;
     private static final int MOST_OF_IT = 800;
+    private static final Duration PATIENCE = Duration.ofSeconds(20);
 
     @AutoClose("shutdownNow")
     private final ScheduledExecutorService clock = Executors.newScheduledThreadPool(1);
@@ -166,10 +168,34 @@ class EngineGroupTest {
         assertThat(newcomer).isNotDone();
         idle.free();
 
-        assertThat(newcomer).isCompletedWithValue(true);
+        assertThat(newcomer).succeedsWithin(PATIENCE).isEqualTo(true);
         assertThat(second.granted().toCompletableFuture()).isNotDone();
         first.free();
-        assertThat(second.granted().toCompletableFuture()).isCompletedWithValue(true);
+        assertThat(second.granted().toCompletableFuture())
+                .succeedsWithin(PATIENCE)
+                .isEqualTo(true);
+    }
+
+    @Test
+    void whoWillHaveHisShareKeepsNoPlaceFromOthersEither() {
+        EngineGroup half = new EngineGroup(4, 50, System::nanoTime, clock, Runnable::run);
+        LimitedBackend.BackendPlaces places = half.places(4).orElseThrow();
+        Stream.of("ann", "cid").forEach(principal -> places.ask(principal, Duration.ZERO));
+        List<LimitedBackend.BackendPlaces.Place> leave = Stream.of("bob", "dan")
+                .map(principal -> places.ask(principal, Duration.ZERO))
+                .toList();
+        leave.forEach(LimitedBackend.BackendPlaces.Place::leaves);
+        List<CompletableFuture<Boolean>> anns = Stream.of(1, 2)
+                .map(i -> places.ask("ann", Duration.ofMinutes(1)).granted().toCompletableFuture())
+                .toList();
+
+        CompletableFuture<Boolean> newcomer =
+                places.ask("eve", Duration.ZERO).granted().toCompletableFuture();
+        leave.forEach(LimitedBackend.BackendPlaces.Place::free);
+
+        assertThat(newcomer).succeedsWithin(PATIENCE).isEqualTo(true);
+        assertThat(anns.get(0)).succeedsWithin(PATIENCE).isEqualTo(true);
+        assertThat(anns.get(1)).isNotDone();
     }
 
     /** Asks for one place more than there are. */
