@@ -275,13 +275,20 @@ final class TimedResponse {
         return state == State.OPEN ? sinceBegin() : end;
     }
 
+    /** What is allowed for lateness must not hide what is looked for. */
+    private static Duration atMost(Duration late, Duration most) {
+        return late.compareTo(most) < 0 ? late : most;
+    }
+
     /**
      * Whether it became as old as another one, but for a tenth.
      *
      * @param late by how much each of them may have been seen to end too late
      */
     boolean isAbout(Duration other, Duration late) {
-        return Math.abs(age().toMillis() - other.toMillis()) <= Math.max(200, other.toMillis() / 10) + late.toMillis();
+        return Math.abs(age().toMillis() - other.toMillis())
+                <= Math.max(200, other.toMillis() / 10)
+                        + atMost(late, other.dividedBy(2)).toMillis();
     }
 
     /** Whether bytes of its body came before its end. */
@@ -306,7 +313,7 @@ final class TimedResponse {
      */
     synchronized boolean livedThroughItsLastSilence(Duration late) {
         Duration survived = longestSilence.multipliedBy(5).dividedBy(4).plusMillis(100);
-        return silence().compareTo(survived.plus(late)) <= 0;
+        return silence().compareTo(survived.plus(atMost(late, silence().dividedBy(4)))) <= 0;
     }
 
     /**
@@ -315,9 +322,11 @@ final class TimedResponse {
      * @param late by how much a byte may have been seen too late
      */
     synchronized boolean hangs(Duration late) {
-        return state == State.OPEN
-                && gaps >= RHYTHM
-                && longestGap.compareTo(allGaps.multipliedBy(2).dividedBy(gaps).plus(late)) <= 0
+        if (state != State.OPEN || gaps < RHYTHM) {
+            return false;
+        }
+        Duration mean = allGaps.dividedBy(gaps);
+        return longestGap.compareTo(mean.multipliedBy(2).plus(atMost(late, mean))) <= 0
                 && silence().compareTo(longestGap.multipliedBy(3).plusSeconds(1)) > 0;
     }
 
