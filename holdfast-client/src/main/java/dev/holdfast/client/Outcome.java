@@ -117,8 +117,11 @@ public sealed interface Outcome {
     default Outcome ofBegun(Envelope request) {
         if (this instanceof Refused refused && refused.notExecuted(request)) {
             IOException cause = new HttpStatusException(refused.status, refused.body);
-            String reason = "it was begun, and then refused with HTTP " + cause.getMessage() + refused.challenge();
-            return new Unknown(reason, cause, false);
+            String said = request.id()
+                    .flatMap(refused::error)
+                    .map(error -> "HTTP " + cause.getMessage() + refused.challenge())
+                    .orElse(refused.toString());
+            return new Unknown("it was begun, and then refused with " + said, cause, false);
         } else if (this instanceof NotSent not) {
             return new Unknown("it was begun, and what it goes on with was not sent", not.cause, false);
         } else if (this instanceof SessionGone) {
