@@ -5,11 +5,13 @@ import dev.holdfast.mcp.HoldfastTransportProvider;
 import dev.holdfast.servlet.EdgeOptions;
 import io.modelcontextprotocol.json.McpJsonDefaults;
 import io.modelcontextprotocol.server.McpServer;
+import io.modelcontextprotocol.server.McpServerFeatures.AsyncToolSpecification;
 import io.modelcontextprotocol.server.McpServerFeatures.SyncCompletionSpecification;
 import io.modelcontextprotocol.server.McpServerFeatures.SyncPromptSpecification;
 import io.modelcontextprotocol.server.McpServerFeatures.SyncResourceSpecification;
 import io.modelcontextprotocol.server.McpServerFeatures.SyncResourceTemplateSpecification;
 import io.modelcontextprotocol.server.McpServerFeatures.SyncToolSpecification;
+import io.modelcontextprotocol.server.McpSyncServer;
 import io.modelcontextprotocol.server.McpSyncServerExchange;
 import io.modelcontextprotocol.spec.McpError;
 import io.modelcontextprotocol.spec.McpSchema.CallToolRequest;
@@ -50,10 +52,12 @@ import org.eclipse.jetty.ee11.servlet.ServletContextHandler;
 import org.eclipse.jetty.ee11.servlet.ServletHolder;
 import org.eclipse.jetty.server.Server;
 import org.eclipse.jetty.server.ServerConnector;
+import reactor.core.publisher.Mono;
 
 /**
  * The server that the MCP conformance suite expects, with its tools, prompts and resources: an ordinary server of the Java SDK, on the
- * transport of Holdfast, in Jetty or, with {@code --tomcat}, in Tomcat. Only {@code test_reconnection} uses more than the SDK offers. Started by {@code ../conformance-server}.
+ * transport of Holdfast, in Jetty or, with {@code --tomcat}, in Tomcat. Only {@code test_reconnection} uses more than the SDK offers.
+ * Started by {@code ../conformance-server}.
  */
 public class ConformanceServer {
     static final String PNG =
@@ -111,7 +115,7 @@ public class ConformanceServer {
         EdgeOptions edge = EdgeOptions.builder().taskAfter(TASK_AFTER).build();
         HoldfastTransportProvider provider =
                 HoldfastTransportProvider.builder().edgeOptions(edge).mcpEndpoint("/mcp").build();
-        McpServer.sync(provider)
+        McpSyncServer server = McpServer.sync(provider)
                 .serverInfo("holdfast-conformance", "1")
                 .capabilities(ServerCapabilities.builder()
                         .tools(true)
@@ -127,6 +131,7 @@ public class ConformanceServer {
                 .prompts(prompts())
                 .completions(completion())
                 .build();
+        server.getAsyncServer().addTool(multipleInputs()).block();
         int wanted = Integer.parseInt(args[List.of(args).indexOf("--port") + 1]);
         int port = List.of(args).contains("--tomcat") ? inTomcat(provider, wanted) : inJetty(provider, wanted);
         System.out.println("listens on http://127.0.0.1:" + port + "/mcp");
@@ -233,12 +238,6 @@ public class ConformanceServer {
                     exchange.createElicitation(new Form("Please confirm", read(CONFIRM, Map.class), Map.of()));
                     return said("Confirmed.");
                 }),
-                tool("test_input_required_result_multiple_inputs", NO_INPUT, (exchange, request) -> {
-                    CompletableFuture<Object> name = CompletableFuture.supplyAsync(() -> name(exchange, "user_name"), THREADS);
-                    CompletableFuture<Object> sample = CompletableFuture.supplyAsync(() -> sample(exchange), THREADS);
-                    Object roots = exchange.listRoots().roots();
-                    return said(name.join() + ", " + sample.join() + ", " + roots);
-                }),
                 tool("test_input_required_result_multi_round", NO_INPUT, (exchange, request) ->
                         said(name(exchange, "step1") + " likes " + name(exchange, "step2"))),
                 tool("test_input_required_result_capabilities", NO_INPUT, (exchange, request) -> said(
@@ -284,20 +283,39 @@ public class ConformanceServer {
 
     /** Asks the client for a name, by a question with a key of the server's. */
     static String name(McpSyncServerExchange exchange, String key) {
-        var answer = exchange.createElicitation(new Form("What is your name?", read(NAME, Map.class), Map.of("dev.holdfast/inputKey", key)));
-        return String.valueOf(answer.content());
+        return String.valueOf(exchange.createElicitation(nameForm(key)).content());
+    }
+
+    static Form nameForm(String key) {
+        return new Form("What is your name?", read(NAME, Map.class), Map.of("dev.holdfast/inputKey", key));
     }
 
     static Object sample(McpSyncServerExchange exchange) {
+        return exchange.createMessage(sampling()).content();
+    }
+
+    static CreateMessageRequest sampling() {
         TextContent question = TextContent.builder("What is the capital of France?").build();
-        return exchange.createMessage(CreateMessageRequest.builder(List.of(SamplingMessage.builder(Role.USER, question).build()), 100).build())
-                .content();
+        return CreateMessageRequest.builder(List.of(SamplingMessage.builder(Role.USER, question).build()), 100).build();
+    }
+
+    /** Asks three things on one thread, without waiting for the answers: threads of a busy machine might ask too far apart. */
+    static AsyncToolSpecification multipleInputs() {
+        return AsyncToolSpecification.builder()
+                .tool(described("test_input_required_result_multiple_inputs", NO_INPUT))
+                .callHandler((exchange, request) -> Mono.zip(
+                                exchange.createElicitation(nameForm("user_name")), exchange.createMessage(sampling()), exchange.listRoots())
+                        .map(all -> said(all.getT1().content() + ", " + all.getT2().content() + ", " + all.getT3().roots())))
+                .build();
     }
 
     static SyncToolSpecification tool(
             String name, String schema, BiFunction<McpSyncServerExchange, CallToolRequest, CallToolResult> work) {
-        String tool = "{'name':'" + name + "','description':'A fixture of the conformance suite','inputSchema':" + schema + "}";
-        return SyncToolSpecification.builder().tool(read(tool, Tool.class)).callHandler(work).build();
+        return SyncToolSpecification.builder().tool(described(name, schema)).callHandler(work).build();
+    }
+
+    static Tool described(String name, String schema) {
+        return read("{'name':'" + name + "','description':'A fixture of the conformance suite','inputSchema':" + schema + "}", Tool.class);
     }
 
     static SyncToolSpecification fixed(String name, String result) {
