@@ -75,6 +75,11 @@ const SERVERS = {
   },
 };
 
+/** Whether a request is for the listening stream, from its beginning or from one of its events on. */
+function listens({ method, lastEventId = '0.' }) {
+  return method === 'GET' && lastEventId.startsWith('0.');
+}
+
 /** Lets clients of every kind call through the balancer while `disturb` runs; then all must be as if nothing had happened. */
 async function underLoad(t, { tools, inOrder, settings: { flags = [], command }, noted }, disturb, more = []) {
   const cluster = await startCluster({ flags: [...flags, ...more], command });
@@ -118,7 +123,7 @@ for (const [name, serverOf] of Object.entries(SERVERS)) {
           const succeeded = ({ status }) => status < 300;
           await delay(REST_MS);
           await waitFor('each client listens and is served', () => clients.every(({ requests }, i) =>
-            succeeded(requests.findLast(({ method }) => method === 'GET')) && requests.slice(asked[i]).some(succeeded)));
+            succeeded(requests.findLast(listens)) && requests.slice(asked[i]).some(succeeded)));
         }
       }
     });
