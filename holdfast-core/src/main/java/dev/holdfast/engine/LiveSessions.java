@@ -178,7 +178,7 @@ final class LiveSessions {
         return Optional.empty();
     }
 
-    /** Why there would be no place for one more now, nor has come free while it was looked, if so; nobody goes for this. */
+    /** Why one more would get no place now, if so; nobody goes for this. One may have come free during the search. */
     Optional<Refusal> wouldRefuse(String principal) {
         boolean own = hasRoom(principal)
                 || canEvict(session -> session.principal().equals(principal), limits.principalSessions())

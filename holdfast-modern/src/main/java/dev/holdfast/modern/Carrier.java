@@ -41,8 +41,8 @@ import org.slf4j.LoggerFactory;
  * A session whose calls are requests that name no session. What several clients send comes together here, and each begins to count its ids
  * at one: so each call has an id of the carrier's. Safe for use by any thread.
  *
- * <p>It counts the calls that run, the clients that listen, and the calls for which somebody may come back: one without any ends when it is
- * not used for a while. One that is retired carries nothing new, and ends with the last of them.
+ * <p>It counts the calls that run, the clients that listen or still read an answer, and the calls for which somebody may come back: one
+ * without any ends when it is not used for a while. One that is retired carries nothing new, and ends with the last of them.
  */
 public final class Carrier {
     private static final Logger logger = LoggerFactory.getLogger(Carrier.class);
